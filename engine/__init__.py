@@ -1,0 +1,1 @@
+"""Facts and knowledge in, ranked and explained advice out."""

@@ -1,0 +1,103 @@
+"""Derived facts: pure functions with declared inputs, run in the order of their dependences.
+
+Declaring inputs gives three things at once: provenance (each derived fact names its inputs),
+honesty (a missing input makes the outputs missing, by name) and what-if (a pinned fact is kept
+and everything that depends on it is computed again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .model import Fact, FactBase, Missing, Source, Value
+
+Outputs = Mapping[str, tuple[Value | None, str, str]]  # name -> (value, unit, formula in words)
+Compute = Callable[[Mapping[str, Value]], Outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One computation: all `inputs` must be present, `optional` ones are passed where they are.
+
+    `compute` gets name -> value and returns name -> (value, unit, formula); a value of None says
+    that the inputs do not determine it. Every name in `outputs` that it leaves out is missing.
+    """
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    compute: Compute
+    optional: tuple[str, ...] = ()
+
+
+def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
+    """Add what follows from the base; a fact that is present already is kept as it is.
+
+    Raises ValueError where two derivations depend on each other.
+    """
+    facts, missing = dict(base.facts), dict(base.missing)
+    for step in in_order(derivations):
+        wanted = [name for name in step.outputs if name not in facts]
+        if not wanted:
+            continue
+        gaps = tuple(name for name in step.inputs if name not in facts)
+        if gaps:
+            reason = f"needs {', '.join(gaps)}"
+            missing.update((name, Missing(name, reason, gaps)) for name in wanted)
+            continue
+        used = [*step.inputs, *(name for name in step.optional if name in facts)]
+        results = step.compute({name: facts[name].value for name in used})
+        absent = tuple(name for name in step.optional if name not in facts)
+        for name in wanted:
+            value, unit, formula = results.get(name, (None, "", "not determined by its inputs"))
+            if value is None:
+                missing[name] = Missing(name, formula, absent)
+            else:
+                source = Source("derived", formula)
+                facts[name] = Fact(name, value, unit, source, tuple(used))
+                missing.pop(name, None)
+        for name, (value, unit, formula) in results.items():
+            if value is not None and name not in step.outputs and name not in facts:
+                facts[name] = Fact(name, value, unit, Source("derived", formula), tuple(used))
+    return FactBase(facts, missing)
+
+
+def in_order(derivations: Sequence[Derivation]) -> list[Derivation]:
+    """Sort so that producers come before consumers; ties keep the given order."""
+    producers: dict[str, list[int]] = {}
+    for position, step in enumerate(derivations):
+        for name in step.outputs:
+            producers.setdefault(name, []).append(position)
+    order: list[int] = []
+    state: dict[int, bool] = {}
+
+    def visit(position: int) -> None:
+        if position in state:
+            if not state[position]:
+                raise ValueError(f"derivations form a cycle at {derivations[position].outputs}")
+            return
+        state[position] = False
+        step = derivations[position]
+        for name in (*step.inputs, *step.optional):
+            for producer in producers.get(name, ()):
+                if producer != position:
+                    visit(producer)
+        state[position] = True
+        order.append(position)
+
+    for position in range(len(derivations)):
+        visit(position)
+    return [derivations[position] for position in order]
+
+
+def consequences(names: Iterable[str], derivations: Sequence[Derivation]) -> set[str]:
+    """Name every fact that depends, directly or not, on one of these."""
+    reached = set(names)
+    grown = True
+    while grown:
+        grown = False
+        for step in derivations:
+            if reached & {*step.inputs, *step.optional} and not reached >= set(step.outputs):
+                reached |= set(step.outputs)
+                grown = True
+    return reached

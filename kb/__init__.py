@@ -1,0 +1,1 @@
+"""Data only: architectures, devices, instructions, problems, verdicts, strategies, pitfalls."""

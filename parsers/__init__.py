@@ -1,0 +1,1 @@
+"""Text and binaries in, typed records out; nothing here judges or prints."""
