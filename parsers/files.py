@@ -1,0 +1,46 @@
+"""Writing a file so that it is either whole or not there, and reading text with named errors."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import KneckError, Place
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write UTF-8 text to a temporary file beside the target and rename it over the target.
+
+    Raises KneckError where the folder or the file cannot be written; what stood there stays.
+    A device or a pipe cannot be replaced and is written to directly.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_text(text, encoding="utf-8")
+            return
+        if target.is_dir():
+            raise KneckError("the output is a folder", Place(str(target)), "name a file in it")
+        _replace(target, text)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise KneckError(
+            f"cannot write the output: {reason}",
+            Place(str(path)),
+            "choose a folder that exists and can be written, with -o FILE",
+        ) from None
+
+
+def _replace(target: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
