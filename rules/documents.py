@@ -27,6 +27,7 @@ Key = str | int
 Plain = str | list["Plain"] | dict[str, "Plain"] | None
 LARGEST_FILE_BYTES = 4_000_000  # a rule file is prose; this stops a mistaken path, not a writer
 DEEPEST_NESTING = 40
+MOST_SUGGESTED = 20  # names in a help line
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Document:
     data: Plain
     values: dict[tuple[Key, ...], tuple[int, int]] = field(default_factory=dict)
     keys: dict[tuple[Key, ...], tuple[int, int]] = field(default_factory=dict)
+    styles: dict[tuple[Key, ...], str] = field(default_factory=dict)  # of scalars: ' " | > or none
 
     def place(self, *at: Key) -> Place:
         """Give the place of the value at a path, or of the nearest parent that has one."""
@@ -44,6 +46,12 @@ class Document:
             if at[:length] in self.values:
                 return Place(self.path, *self.values[at[:length]])
         return Place(self.path)
+
+    def text_place(self, *at: Key) -> Place:
+        """Give the place of a scalar's first character, behind an opening quote."""
+        place = self.place(*at)
+        quoted = self.styles.get(at) in ("'", '"')
+        return Place(place.path, place.line, place.column + 1) if quoted else place
 
     def key_place(self, *at: Key) -> Place:
         """Give the place of a mapping key."""
@@ -78,7 +86,7 @@ def read_document(text: str, path: str) -> Document:
     if root is None:
         return document
     data = _plain(root, (), document)
-    return Document(path, data, document.values, document.keys)
+    return Document(path, data, document.values, document.keys, document.styles)
 
 
 def _refuse_nesting_and_aliases(events: Iterator[yaml.Event], path: str) -> None:
@@ -108,6 +116,7 @@ def _plain(node: yaml.Node, at: tuple[Key, ...], document: Document) -> Plain:
     document.values[at] = (mark.line + 1, mark.column + 1)
     if isinstance(node, yaml.ScalarNode):
         quoted = node.style in ("'", '"', "|", ">")
+        document.styles[at] = node.style if quoted else ""
         return None if not quoted and node.value in ("", "~", "null") else str(node.value)
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, (*at, index), document) for index, item in enumerate(node.value)]
@@ -128,6 +137,14 @@ def validate(document: Document, model: type[M], *at: Key) -> M:
 
     Scalars arrive as text and pydantic's lax mode converts them to the type of the field.
     """
+    checked = checked_or_faults(document, model, *at)
+    if isinstance(checked, list):
+        raise checked[0]
+    return checked
+
+
+def checked_or_faults(document: Document, model: type[M], *at: Key) -> M | list[KnowledgeError]:
+    """Check the value at a path against a pydantic model; give it, or all of its faults."""
     from pydantic import ValidationError
 
     data: Any = document.data
@@ -136,13 +153,12 @@ def validate(document: Document, model: type[M], *at: Key) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _first_fault(document, model, error, at) from None
+        return [_fault(document, model, fault, at) for fault in error.errors()]
 
 
-def _first_fault(
-    document: Document, model: type[BaseModel], error: Any, at: tuple[Key, ...]
+def _fault(
+    document: Document, model: type[BaseModel], fault: Any, at: tuple[Key, ...]
 ) -> KnowledgeError:
-    fault = error.errors()[0]
     where = (*at, *fault["loc"])
     kind = fault["type"]
     if kind == "extra_forbidden":
@@ -152,8 +168,20 @@ def _first_fault(
         return KnowledgeError(f'unknown key "{key}"', place, suggestion(key, known))
     if kind == "missing":
         return document.error(f'missing "{where[-1]}"', *where[:-1], help=f'add "{where[-1]}:"')
+    name = ".".join(map(str, where[len(at) :])) or "this"
+    if fault.get("input", "") is None:
+        return document.error(f"{name} is empty", *where, help="write a value, or remove the key")
     value = f", got {fault['input']!r}" if isinstance(fault.get("input"), str) else ""
-    return document.error(f"{'.'.join(map(str, where))}: {fault['msg']}{value}", *where)
+    if kind == "literal_error":
+        known = [word.strip("'") for word in _literal_words(fault["ctx"]["expected"])]
+        help = suggestion(str(fault["input"]), known)
+        return document.error(f"{name} is not one of {', '.join(known)}{value}", *where, help=help)
+    return document.error(f"{name}: {fault['msg']}{value}", *where)
+
+
+def _literal_words(expected: str) -> list[str]:
+    """Split pydantic's list of choices: "'a', 'b' or 'c'"."""
+    return expected.replace(" or ", ", ").split(", ")
 
 
 def _siblings(model: type[BaseModel], loc: tuple[Key, ...]) -> list[str]:
@@ -190,4 +218,8 @@ def suggestion(word: str, known: list[str] | set[str]) -> str:
     near = get_close_matches(word, sorted(known), 1)
     if near:
         return f'did you mean "{near[0]}"?'
-    return f"known: {', '.join(sorted(known))}" if known else "remove it"
+    if not known:
+        return "remove it"
+    shown = sorted(known)[:MOST_SUGGESTED]
+    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
+    return f"known: {', '.join(shown)}{more}"

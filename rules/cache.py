@@ -1,0 +1,91 @@
+"""The checked knowledge base as JSON in the user's cache folder, so that nothing is parsed twice.
+
+The key is a hash of every file, the folders' names and the version of kneck. With a warm cache
+neither yaml nor lark nor pydantic is imported. Whatever is wrong with the cache is ignored: the
+folders are read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import __version__
+from .files import KnowledgeFile, read_files
+from .freeze import knowledge_from_json, knowledge_to_json
+from .model import Knowledge
+from .overlay import KnowledgeFolder
+
+FORMAT = 1  # of the JSON; raised when the records change
+
+
+def load_knowledge(
+    folders: Sequence[KnowledgeFolder], environ: Mapping[str, str] = os.environ
+) -> Knowledge:
+    """Give the checked knowledge base; raises the first fault as KnowledgeError."""
+    files = read_files(folders)
+    path = _cache_file(_key(folders, files), environ)
+    kept = _read(path)
+    if kept is not None:
+        return kept
+    from .load import load
+
+    knowledge = load(folders)
+    _write(path, knowledge)
+    return knowledge
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Give the folder for the cache; None where the user has no home."""
+    base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", ""), ".cache")
+    return os.path.join(base, "kneck") if os.path.isabs(base) else None
+
+
+def _key(folders: Sequence[KnowledgeFolder], files: Sequence[KnowledgeFile]) -> str:
+    digest = hashlib.sha256(f"{FORMAT} {__version__}".encode())
+    for folder in folders:
+        digest.update(f"\0{folder.name}".encode())
+    for file in files:
+        digest.update(f"\0{file.folder}\0{file.path}\0{len(file.content)}\0".encode())
+        digest.update(file.content)
+    return digest.hexdigest()
+
+
+def _cache_file(key: str, environ: Mapping[str, str]) -> str | None:
+    folder = cache_folder(environ)
+    return None if folder is None else os.path.join(folder, f"knowledge-{key[:32]}.json")
+
+
+def _read(path: str | None) -> Knowledge | None:
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            data: Any = json.load(file)
+        return knowledge_from_json(data)
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None  # no cache yet, or not what this version wrote
+
+
+def _write(path: str | None, knowledge: Knowledge) -> None:
+    """Write beside and rename, so that a reader sees the whole file or none."""
+    if path is None:
+        return
+    beside = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(beside, "w", encoding="utf-8") as file:
+            json.dump(knowledge_to_json(knowledge), file, separators=(",", ":"))
+        os.replace(beside, path)
+    except OSError:
+        _remove(beside)  # a full disk or a read-only home: the next run reads the folders again
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        return

@@ -1,0 +1,258 @@
+"""Checks that need a whole rule, or all rules: one small function each.
+
+Each check is given the rules as loaded and notes what is wrong with the place and the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..parsers.errors import Place
+from .documents import Document, suggestion
+from .faults import Faults
+from .files import VOCABULARY, KnowledgeFile
+from .limits import LARGEST_ANTECEDENTS, antecedents, colliding_names
+from .model import Rule
+from .reachable import contradiction, impossible_value, shadow
+from .vocabulary import Vocabulary
+
+
+@dataclass
+class LoadedRule:
+    """A rule with its document, so that a check can point into the file."""
+
+    rule: Rule
+    document: Document
+    index: int
+
+    def place(self, *at: str | int) -> Place:
+        return self.document.place(self.index, *at)
+
+    def key_place(self, key: str) -> Place:
+        return self.document.key_place(self.index, key)
+
+
+@dataclass(frozen=True)
+class Context:
+    """All rules by id, what they may speak about, and where faults go."""
+
+    rules: dict[str, LoadedRule]
+    vocabulary: Vocabulary
+    faults: Faults
+
+    @property
+    def all(self) -> list[Rule]:
+        return [loaded.rule for loaded in self.rules.values()]
+
+
+REQUIRED = {  # by kind of rule
+    "verdict": ("sets", "when", "evidence"),
+    "strategy": ("action", "when", "wrong_when", "experiment", "evidence"),
+    "pitfall": ("severity", "when", "evidence"),
+    "limitation": (),
+}
+OUT_OF_PLACE = {
+    "verdict": ("severity", "action", "experiment", "gain", "side_effects", "edges", "wrong_when"),
+    "strategy": ("sets", "severity"),
+    "pitfall": ("sets", "gain", "side_effects"),
+    "limitation": ("sets", "severity", "gain", "side_effects", "edges", "wrong_when"),
+}
+ARTICLE = {"verdict": "a verdict", "strategy": "a strategy", "pitfall": "a pitfall"}
+EDGE_KEYS = ("conflicts", "enables", "supersedes", "competes")
+
+
+def lint_rules(
+    loaded: Sequence[LoadedRule],
+    vocabulary: Vocabulary,
+    cycles: Iterable[tuple[str, ...]],
+    faults: Faults,
+) -> None:
+    """Run every check on the rules."""
+    context = Context({entry.rule.id: entry for entry in loaded}, vocabulary, faults)
+    for entry in loaded:
+        for check in CHECKS:
+            check(entry, context)
+    for cycle in cycles:
+        first = context.rules[min(cycle)]
+        what = f"rules depend on each other: {' -> '.join(cycle)}"
+        faults.add(what, first.place("when"), "let one of them ask for a fact that no rule sets")
+    for names in colliding_names(context.all):
+        places = [e for e in loaded if set(names) & _names(e.rule)]
+        what = f"durable_rules cannot tell the facts {' and '.join(names)} apart (equal hash)"
+        faults.add(what, places[0].place("when"), "rename one of them")
+
+
+def _names(rule: Rule) -> set[str]:
+    return {n for c in (*rule.when, *rule.unless) for n in c.expression.names}
+
+
+def required_keys(entry: LoadedRule, context: Context) -> None:
+    """A rule has what its kind needs, and no claim stands without evidence."""
+    rule = entry.rule
+    written: Any = entry.document.data
+    written = written[entry.index]
+    for key in REQUIRED[rule.kind]:
+        if key == "evidence" and rule.status == "hypothesis":
+            continue
+        if key == "when" and "unless" in written:
+            continue
+        if not written.get(key):
+            what = f'{rule.id}: missing "{key}"'
+            help = f"add {key}:"
+            if key == "evidence":
+                help = 'name who saw it and where, or write "status: hypothesis"'
+            context.faults.add(what, entry.place(), help)
+
+
+def keys_of_other_kinds(entry: LoadedRule, context: Context) -> None:
+    """A rule has no key that only means something for another kind."""
+    rule = entry.rule
+    for key in OUT_OF_PLACE[rule.kind]:
+        for written in EDGE_KEYS if key == "edges" else (key,):
+            if (entry.index, written) in entry.document.keys:
+                what = f'"{written}" has no meaning in a {rule.kind}'
+                kinds = [k for k in OUT_OF_PLACE if key not in OUT_OF_PLACE[k]]
+                help = f"remove it, or move the rule to the folder of a {' or '.join(kinds)}"
+                context.faults.add(what, entry.key_place(written), help)
+
+
+def tests_both_ways(entry: LoadedRule, context: Context) -> None:
+    """A rule shows facts that fire it, and facts that do not."""
+    rule = entry.rule
+    shown = {test.fires for test in rule.tests}
+    wanted = ("true", "false") if rule.when or rule.unless else ("true",)
+    for fires in wanted:
+        if fires not in shown:
+            what = f"{rule.id}: no test with fires: {fires}"
+            place = entry.key_place("tests") if rule.tests else entry.place()
+            context.faults.add(what, place, f"add to tests: {{given: {{..}}, fires: {fires}}}")
+
+
+def tests_name_conditions(entry: LoadedRule, context: Context) -> None:
+    """The condition that a test blames is one of the rule."""
+    rule = entry.rule
+    written: Any = entry.document.data
+    written = written[entry.index]
+    known = {text for key in ("when", "unless") for text in _texts(written.get(key))}
+    for position, test in enumerate(rule.tests):
+        if test.because is None:
+            continue
+        place = entry.place("tests", position, "because")
+        if test.fires == "true":
+            context.faults.add("a rule that fires has no failed condition", place, "remove it")
+        elif test.because not in known:
+            help = suggestion(test.because, known)
+            context.faults.add(f'"{test.because}" is no condition of {rule.id}', place, help)
+
+
+def _texts(written: Any) -> list[str]:
+    """Give the conditions as written, those with a fault too."""
+    return [written] if isinstance(written, str) else list(written or ())
+
+
+def edges_to_known_rules(entry: LoadedRule, context: Context) -> None:
+    """Both ends of an edge exist, and are strategies or pitfalls."""
+    known = {rule.id for rule in context.all if rule.kind in ("strategy", "pitfall")}
+    seen: set[tuple[str, str]] = set()
+    for edge in entry.rule.edges:
+        place = Place(entry.document.path, edge.line, edge.column)
+        if edge.to == entry.rule.id:
+            context.faults.add(f"{edge.to} {edge.kind} itself", place, "remove it")
+        elif edge.to not in known:
+            other = context.rules.get(edge.to)
+            what = f'{edge.kind}: there is no strategy or pitfall "{edge.to}"'
+            if other is not None:
+                what = f"{edge.kind}: {edge.to} is {ARTICLE.get(other.rule.kind, 'a limitation')}"
+            context.faults.add(what, place, suggestion(edge.to, known))
+        elif (edge.kind, edge.to) in seen:
+            context.faults.add(f"{edge.kind}: {edge.to} stands twice", place, "remove one")
+        seen.add((edge.kind, edge.to))
+
+
+def side_effects_on_inputs(entry: LoadedRule, context: Context) -> None:
+    """A strategy changes facts of the kernel, never a verdict about it."""
+    set_by_rules = {name for rule in context.all for name in rule.sets}
+    for name in entry.rule.side_effects:
+        if name in set_by_rules:
+            place = entry.document.key_place(entry.index, "side_effects", name)
+            what = f"{name} is set by rules and cannot be a side effect"
+            context.faults.add(what, place, "change the facts that it follows from")
+
+
+def fits_into_the_engine(entry: LoadedRule, context: Context) -> None:
+    """A rule has no more antecedents than durable_rules can join."""
+    needed = antecedents(entry.rule)
+    if needed > LARGEST_ANTECEDENTS:
+        what = (
+            f"{entry.rule.id} needs {needed} antecedents, durable_rules joins {LARGEST_ANTECEDENTS}"
+        )
+        help = "move some conditions to a verdict rule that sets a fact"
+        context.faults.add(what, entry.key_place("when"), help)
+
+
+def can_fire(entry: LoadedRule, context: Context) -> None:
+    """A rule can fire: its conditions do not exclude each other, and no other rule shadows it."""
+    rule = entry.rule
+    found = contradiction(rule)
+    if found is not None:
+        what = f'{rule.id} can never fire: "{found[0]}" and "{found[1]}" exclude each other'
+        context.faults.add(what, _condition_place(entry, found[1]), "remove or correct one")
+        return
+    value = impossible_value(rule, context.all, context.vocabulary)
+    if value is not None:
+        condition, reason = value
+        what = f"{rule.id} can never fire: {reason}"
+        context.faults.add(what, _condition_place(entry, condition), "add such a rule, or correct")
+        return
+    other = shadow(rule, context.all)
+    if other is not None:
+        what = f"{rule.id} can never fire: {other.id} fires whenever its conditions hold"
+        help = f"{other.id} stands at {other.file}:{other.line}"
+        context.faults.add(what, entry.place("when"), help)
+
+
+def _condition_place(entry: LoadedRule, text: str) -> Place:
+    for condition in (*entry.rule.unless, *reversed(entry.rule.when)):
+        if condition.text == text:
+            return Place(entry.document.path, condition.line, condition.column)
+    return entry.place("when")
+
+
+CHECKS: tuple[Callable[[LoadedRule, Context], None], ...] = (
+    required_keys,
+    keys_of_other_kinds,
+    tests_both_ways,
+    tests_name_conditions,
+    edges_to_known_rules,
+    side_effects_on_inputs,
+    fits_into_the_engine,
+    can_fire,
+)
+
+
+def lint_vocabulary(
+    documents: Sequence[tuple[KnowledgeFile, Document]],
+    loaded: Sequence[LoadedRule],
+    vocabulary: Vocabulary,
+    faults: Faults,
+) -> None:
+    """Facts say where they come from: from outside, or from rules."""
+    set_by_rules = {name for entry in loaded for name in entry.rule.sets}
+    for file, document in documents:
+        if file.path != VOCABULARY:
+            continue
+        facts = document.data.get("facts") if isinstance(document.data, dict) else None
+        for name in facts if isinstance(facts, dict) else ():
+            entry = vocabulary.entries.get(name)
+            if entry is None:
+                continue
+            matched = {n for n in set_by_rules if vocabulary.entry(n) == entry}
+            if not entry.source and not matched:
+                help = 'say how to obtain it with "from:"'
+                what = f"no rule sets {name} and it has no source"
+                faults.add(what, document.key_place("facts", name), help)
+            if entry.default is not None and not matched:
+                place = document.place("facts", name, "default")
+                faults.add(f"{name} has a default, but no rule sets it", place, "remove it")

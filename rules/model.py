@@ -1,0 +1,163 @@
+"""Rules and the knowledge base as checked, immutable records; nothing here parses or reads files.
+
+These records are what the cache keeps, so they hold plain data and expression trees only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ..facts.model import Fact, Value
+from ..parsers.expression_tree import Expression
+from .vocabulary import Vocabulary
+
+Kind = Literal["verdict", "strategy", "pitfall", "limitation"]
+Status = Literal["measured", "reported", "hypothesis", "contested", "refuted"]
+Relation = Literal["conflicts", "enables", "supersedes", "competes"]
+Basis = Literal["model", "evidence", "ceiling"]
+Expected = Literal["true", "false", "unknown"]
+
+KIND_OF_FOLDER: Mapping[str, Kind] = {
+    "verdicts": "verdict",
+    "strategies": "strategy",
+    "pitfalls": "pitfall",
+    "limitations": "limitation",
+}
+KINDS_WITH_A_FACT: tuple[Kind, ...] = ("strategy", "pitfall", "limitation")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Text with expressions in braces: `give up {advice.registers} registers`."""
+
+    text: str
+    parts: tuple[str | Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One comparison of a rule, and where it stands in the rule's file."""
+
+    expression: Expression
+    line: int
+    column: int
+
+    @property
+    def text(self) -> str:
+        return self.expression.text
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a strategy may bring: gains as fractions (0.35 is +35 %), the cap as a factor.
+
+    `cap` is the largest time before / time after that the relevant ceiling allows.
+    """
+
+    low: Expression | None
+    high: Expression | None
+    cap: Expression | None
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A declared relation to another strategy or pitfall, with its reason."""
+
+    kind: Relation
+    to: str
+    because: Template | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """Facts that must fire the rule, or must not; `because` names the condition that fails."""
+
+    given: Mapping[str, Value]
+    fires: Expected
+    because: str | None
+    arch: str | None
+    device: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a knowledge base; `stratum` says after which other rules it is decided."""
+
+    id: str
+    kind: Kind
+    title: str
+    status: Status
+    why: Template
+    source: str
+    folder: str  # "kb" for the shipped one, else the overlay's path as given
+    path: str  # of the file, inside the folder
+    line: int
+    when: tuple[Condition, ...]
+    unless: tuple[Condition, ...]
+    stratum: int = 0
+    sets: Mapping[str, Expression] = field(default_factory=dict)
+    severity: str | None = None
+    action: Template | None = None
+    experiment: Template | None = None
+    gain: Gain | None = None
+    side_effects: Mapping[str, Expression] = field(default_factory=dict)
+    edges: tuple[Edge, ...] = ()
+    wrong_when: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    tests: tuple[RuleTest, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return f"{self.folder}/{self.path}"
+
+    @property
+    def fact(self) -> str | None:
+        """Name the fact that says whether the rule fired; verdicts have none, they set facts."""
+        return f"{self.kind}.{self.id}" if self.kind in KINDS_WITH_A_FACT else None
+
+    @property
+    def produces(self) -> tuple[str, ...]:
+        """Name the facts that this rule decides."""
+        return tuple(self.sets) if self.fact is None else (self.fact,)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One knowledge folder: its name in reports, and a hash of the files that were read."""
+
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """A checked knowledge base; rules are sorted by stratum and id, the order of evaluation."""
+
+    vocabulary: Vocabulary
+    rules: tuple[Rule, ...]
+    method: tuple[Fact, ...]
+    folders: tuple[Folder, ...]
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Rule]:
+        return {rule.id: rule for rule in self.rules}
+
+    @cached_property
+    def producers(self) -> Mapping[str, tuple[Rule, ...]]:
+        """Map each fact that rules decide to the rules that can set it."""
+        found: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            for name in rule.produces:
+                found.setdefault(name, []).append(rule)
+        return {name: tuple(rules) for name, rules in found.items()}
+
+    def of_kind(self, kind: Kind) -> tuple[Rule, ...]:
+        """Give the rules of one kind, by id."""
+        return tuple(sorted((r for r in self.rules if r.kind == kind), key=lambda r: r.id))

@@ -1,0 +1,132 @@
+"""The shape of rule files, kb/vocabulary.yaml and the test cases in rules.
+
+All values are text here, since expressions, units and facts are checked afterwards against the
+vocabulary. These models are also the JSON Schema that `kneck kb schema` exports.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[list[Text], BeforeValidator(_as_list)]
+
+
+class Strict(BaseModel):
+    """No unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GainDocument(Strict):
+    """A gain as fractions (14.6 % or an expression), its cap as a factor (1.4 is +40 %)."""
+
+    low: Text | None = Field(None, description="the least to expect: 14.6 %, or an expression")
+    high: Text | None = Field(None, description="the most to expect: 35 %, or an expression")
+    cap: Text | None = Field(
+        None, description="the largest time before / time after that the relevant ceiling allows"
+    )
+    basis: Literal["model", "evidence", "ceiling"] | None = Field(
+        None, description="left out: evidence for constants, model for expressions"
+    )
+
+
+class EdgeDocument(Strict):
+    """A relation with its reason."""
+
+    id: Id = Field(description="a strategy or a pitfall")
+    because: Text | None = Field(
+        None, description="the reason, in numbers: text with {facts} in braces"
+    )
+
+
+def _as_edges(value: Any) -> Any:
+    items = _as_list(value)
+    if not isinstance(items, list):
+        return items
+    return [{"id": item} if isinstance(item, str) else item for item in items]
+
+
+Edges = Annotated[list[EdgeDocument], BeforeValidator(_as_edges)]
+
+
+class CaseDocument(Strict):
+    """Facts that must fire the rule, or must not."""
+
+    given: dict[str, Text] = Field(description="facts; the method's thresholds are always there")
+    fires: Literal["true", "false", "unknown"] = Field(
+        description="unknown: a fact that would decide it is missing"
+    )
+    because: Text | None = Field(None, description="the condition that fails, as written above")
+    arch: Text | None = Field(None, description="add the facts of an architecture: sm_86")
+    device: Text | None = Field(None, description="add the facts of a device: rtx-3070-ti")
+
+
+class RuleDocument(Strict):
+    """One rule; its kind is the folder that it lies in."""
+
+    id: Id
+    title: Text
+    status: Literal["measured", "reported", "hypothesis", "contested", "refuted"]
+    why: Text = Field(description="one or two sentences: the mechanism")
+    source: Texts = Field(description="where the rule comes from")
+    when: Texts = Field(default_factory=list, description="comparisons that must all hold")
+    unless: Texts = Field(default_factory=list, description="comparisons that must all fail")
+    sets: dict[str, Text] = Field(
+        default_factory=dict, description="verdicts: the facts that it sets, as expressions"
+    )
+    severity: Literal["error", "warning", "note"] | None = Field(None, description="pitfalls")
+    action: Text | None = Field(
+        None, description="what to do, concrete for this kernel: text with {facts} in braces"
+    )
+    experiment: Text | None = Field(
+        None, description="what to change, what to measure, which outcome confirms"
+    )
+    gain: GainDocument | None = None
+    side_effects: dict[str, Text] = Field(
+        default_factory=dict, description="facts that it changes: {smem.per_block: expression}"
+    )
+    conflicts: Edges = Field(default_factory=list)
+    enables: Edges = Field(default_factory=list)
+    supersedes: Edges = Field(default_factory=list)
+    competes: Edges = Field(default_factory=list)
+    wrong_when: Texts = Field(default_factory=list, description="when the advice is wrong")
+    evidence: Texts = Field(default_factory=list, description="what was seen, and where")
+    tests: list[CaseDocument] = Field(
+        default_factory=list, description="at least one that fires and one that does not"
+    )
+
+
+class EntryDocument(Strict):
+    """One fact of the vocabulary."""
+
+    type: Literal["num", "bool", "text"]
+    unit: str | None = Field(None, description="of a number; one of `units` or `counts`, or a/b")
+    meaning: Text
+    source: Text | None = Field(
+        None, alias="from", description="how to obtain it; left out for facts that rules set"
+    )
+    cost: Annotated[int, Field(ge=0, le=9)] = Field(
+        1, description="rank: 0 is in the cubin, 1 an option, 3 a timing, 5 a profiler run"
+    )
+    values: Texts = Field(default_factory=list, description="of a text: what it may be")
+    default: Text | None = Field(
+        None, description="of a fact that rules set: its value when none of them fires"
+    )
+
+
+class VocabularyDocument(Strict):
+    """kb/vocabulary.yaml."""
+
+    units: dict[str, Text] = Field(default_factory=dict)
+    counts: dict[str, Text] = Field(default_factory=dict)
+    facts: dict[str, EntryDocument] = Field(default_factory=dict)

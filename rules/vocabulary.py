@@ -1,0 +1,66 @@
+"""The vocabulary: every fact that a rule may use, with its type, unit, meaning and origin.
+
+A name may hold wildcards: `mix.*.in_loop` stands for `mix.HMMA.in_loop` and
+`mix.HMMA.16816.in_loop` alike, since mnemonics have dots of their own; `arch.has_*` for
+`arch.has_tma`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ..facts.model import Value
+
+FactType = Literal["num", "bool", "text"]
+
+FIRED = ("strategy.", "pitfall.", "limitation.")  # facts of the engine itself: has the rule fired
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known about a fact before it has a value."""
+
+    name: str  # may hold wildcards
+    type: FactType
+    unit: str
+    meaning: str
+    source: str  # how to obtain it
+    cost: int  # rank: the cheaper measurement comes first
+    values: tuple[str, ...] = ()  # of a text; empty: any
+    default: Value | None = None  # of a fact that rules set: its value when none of them fires
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Entries by name; units are checked against each other, counts are numbers of things."""
+
+    entries: Mapping[str, Entry]
+    units: Mapping[str, str]
+    counts: Mapping[str, str]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.entry(name) is not None
+
+    def entry(self, name: str) -> Entry | None:
+        """Find the entry of a fact: the exact name, else the most specific wildcard."""
+        exact = self.entries.get(name)
+        if exact is not None:
+            return exact
+        return next((entry for pattern, entry in self._patterns if pattern.fullmatch(name)), None)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], Entry]]:
+        """Compile the wildcards, the one with the most literal characters first."""
+        wild = [entry for name, entry in self.entries.items() if "*" in name]
+        wild.sort(key=lambda entry: (-len(entry.name.replace("*", "")), entry.name))
+        return [(wildcard(entry.name), entry) for entry in wild]
+
+
+def wildcard(name: str) -> re.Pattern[str]:
+    """Compile a name in which `*` stands for one or more segments, or for a part of one."""
+    any_part = r"\w+(?:\.\w+)*"
+    return re.compile(any_part.join(re.escape(part) for part in name.split("*")))
