@@ -39,6 +39,9 @@ class Operand:
     offset: int | None = None  # signed byte offset of a memory or constant operand; branch target
     value: float | int | None = None  # immediate value
     label: str | None = None  # branch target label, without decoration
+    absolute: bool = False  # |R2|
+    bank: int | None = None  # first index of a constant operand, c[BANK][...]
+    space: str | None = None  # word before the bracket: "desc", "gdesc", "tmem", "c", "cx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class Listing:
     functions: tuple[Function, ...]
     path: str = "<text>"
     unknown_lines: tuple[tuple[int, str], ...] = ()  # lines with an address that did not parse
+    refused: tuple[tuple[int, str], ...] = ()  # (line, architecture) of code that kneck cannot read
 
 
 @dataclass(frozen=True, slots=True)
