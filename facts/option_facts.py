@@ -1,0 +1,85 @@
+"""What the options say, checked and as facts."""
+
+from __future__ import annotations
+
+import math
+
+from ..parsers.errors import KneckError
+from .launch_facts import axes
+from .model import Fact, Missing, Source, Value
+from .request import Request
+
+
+def option_facts(request: Request) -> tuple[list[Fact], list[Missing]]:
+    """Give the facts of launch, time and expectation; raises KneckError for impossible values."""
+    facts = [*_launch(request), *_time(request)]
+    if request.expect is not None:
+        share = request.expect
+        if not 0 < share <= 100:
+            raise KneckError(
+                f"--expect {share:g} is not a share in percent", help="give more than 0, up to 100"
+            )
+        facts.append(_option("baseline.expected_fraction", share / 100, "", "--expect", share))
+    return facts, _missing(facts)
+
+
+def _missing(facts: list[Fact]) -> list[Missing]:
+    known = {fact.name for fact in facts}
+    wanted = {
+        "launch.grid": "--grid was not given",
+        "launch.block": "--block was not given",
+        "launch.dynamic_smem": "the launch was not given",
+        "baseline.time_ms": "no time was given",
+        "baseline.warmup_launches": "what ran before the measured launch is not known",
+        "baseline.expected_fraction": "--expect was not given",
+    }
+    return [Missing(name, text) for name, text in wanted.items() if name not in known]
+
+
+def _launch(request: Request) -> list[Fact]:
+    facts = []
+    for name, text in (("grid", request.grid), ("block", request.block)):
+        if text is not None:
+            value = ",".join(map(str, _axes(f"--{name}", text)))
+            facts.append(_option(f"launch.{name}", value, "", f"--{name}", text))
+    if request.dynamic_smem is not None:
+        smem = request.dynamic_smem
+        if smem < 0:
+            raise KneckError(f"--dynamic-smem {smem} is negative", help="give 0 or more bytes")
+        facts.append(_option("launch.dynamic_smem", smem, "B", "--dynamic-smem", smem))
+    elif request.block is not None:
+        detail = "--dynamic-smem not given; a launch without it has none"
+        facts.append(Fact("launch.dynamic_smem", 0, "B", Source("option", detail)))
+    if request.carveout is not None:
+        carveout = request.carveout
+        if not 0 <= carveout <= 100:
+            raise KneckError(f"--carveout {carveout} is not a percentage", help="give 0 to 100")
+        facts.append(_option("occupancy.carveout", carveout, "", "--carveout", carveout))
+    return facts
+
+
+def _axes(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return axes(text)
+    except (ValueError, OverflowError):
+        raise KneckError(
+            f"{option} {text}: not one to three sizes of at least 1", help=f"write {option} 32,32"
+        ) from None
+
+
+def _time(request: Request) -> list[Fact]:
+    time = request.time_ms
+    if time is None:
+        return []
+    if not (math.isfinite(time) and time > 0):
+        raise KneckError(
+            f"--time-ms {time:g} is not a time", help="give the kernel time in ms, more than 0"
+        )
+    return [
+        _option("baseline.time_ms", time, "ms", "--time-ms", time),
+        _option("baseline.time_source", "given", "", "--time-ms", time),
+    ]
+
+
+def _option(name: str, value: Value, unit: str, option: str, given: object) -> Fact:
+    return Fact(name, value, unit, Source("option", f"{option} {given}"))
