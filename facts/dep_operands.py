@@ -1,0 +1,200 @@
+"""Which registers an instruction reads and writes, from rules that are data.
+
+The rules come as the plain document of kb/instructions/operands.yaml, where their meaning stands.
+Registers are small integers, one range for each register file, so that sets of them are cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..parsers.listing import Instruction, Operand
+
+UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
+PREDICATE = 512
+UNIFORM_PREDICATE = 528
+PREDICATE_COUNT = 7
+_FILES = {"predicates": PREDICATE, "uniform_predicates": UNIFORM_PREDICATE}
+_SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Registers of one instruction; `data` are the read ones that are no part of an address.
+
+    `guard` is the predicate in front of the instruction; a guarded write may leave the old value.
+    """
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    data: tuple[int, ...]
+    guard: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    destinations: int | None = None
+    width: int | None = None
+    destination_width: int | None = None
+    data_width: int | None = None
+    widths: tuple[int, ...] = ()
+    address_width: int = 1
+    uniform_width: int = 1
+    reads: str | None = None
+    writes: str | None = None
+
+
+@dataclass(frozen=True)
+class OperandRules:
+    """All rules, by opcode; asking is cached per mnemonic."""
+
+    by_opcode: Mapping[str, tuple[tuple[frozenset[str], Mapping[str, Any]], ...]]
+    _compiled: dict[str, _Rule] = field(default_factory=dict, compare=False, repr=False)
+
+    def access(self, instruction: Instruction) -> Access:
+        """Give what an instruction reads and writes; the guard is not among the reads."""
+        rule = self._rule(instruction)
+        written = _destination_count(rule, instruction.operands)
+        reads: list[int] = list(_whole_file(rule.reads))
+        writes: list[int] = list(_whole_file(rule.writes))
+        data: list[int] = []
+        position = -1
+        for number, operand in enumerate(instruction.operands):
+            if operand.kind in ("predicate", "uniform_predicate"):
+                (writes if number < written else reads).extend(_predicates(operand))
+                continue
+            position += 1
+            if number < written and operand.kind in ("register", "uniform"):
+                writes += _registers(operand, _written_width(rule, operand, position))
+                continue
+            named = _read(rule, operand, position)
+            reads += named
+            if operand.kind in ("register", "uniform"):
+                data += named
+        return Access(tuple(reads), tuple(writes), tuple(data), _guard(instruction.predicate))
+
+    def _rule(self, instruction: Instruction) -> _Rule:
+        rule = self._compiled.get(instruction.mnemonic)
+        if rule is None:
+            merged: dict[str, Any] = {}
+            present = set(instruction.modifiers)
+            for modifiers, values in self.by_opcode.get(instruction.opcode, ()):
+                if modifiers <= present:
+                    merged.update(values)
+            rule = self._compiled[instruction.mnemonic] = _Rule(**merged)
+        return rule
+
+
+def operand_rules(document: Mapping[str, Any]) -> OperandRules:
+    """Read the rules from the plain document; raises TypeError for a key that no rule has."""
+    by_opcode: dict[str, list[tuple[frozenset[str], Mapping[str, Any]]]] = {}
+    for rule in document["rules"]:
+        values = {k: v for k, v in rule.items() if k not in ("opcodes", "modifiers")}
+        if "widths" in values:
+            values["widths"] = tuple(values["widths"])
+        _Rule(**values)
+        for opcode in rule["opcodes"]:
+            entry = (frozenset(map(str, rule.get("modifiers", ()))), values)
+            by_opcode.setdefault(opcode, []).append(entry)
+    return OperandRules({opcode: tuple(rules) for opcode, rules in by_opcode.items()})
+
+
+def register_name(number: int) -> str:
+    """Give the SASS name of a register number.
+
+    >>> register_name(12), register_name(UNIFORM + 4), register_name(PREDICATE)
+    ('R12', 'UR4', 'P0')
+    """
+    for first, letters in ((UNIFORM_PREDICATE, "UP"), (PREDICATE, "P"), (UNIFORM, "UR"), (0, "R")):
+        if number >= first:
+            return f"{letters}{number - first}"
+    raise ValueError(f"no register {number}")
+
+
+def _destination_count(rule: _Rule, operands: Sequence[Operand]) -> int:
+    if rule.destinations is not None:
+        count = rule.destinations
+        return max(0, len(operands) + count) if count < 0 else min(count, len(operands))
+    count = 0
+    while count < len(operands) and _is_plain_predicate(operands[count]):
+        count += 1
+    if count == len(operands) or operands[count].kind not in ("register", "uniform"):
+        return count if count < len(operands) else 0
+    count += 1
+    while count < len(operands) and _is_plain_predicate(operands[count]):
+        count += 1
+    return count if count < len(operands) else _first_register(operands) + 1
+
+
+def _first_register(operands: Sequence[Operand]) -> int:
+    return next(n for n, operand in enumerate(operands) if operand.kind in ("register", "uniform"))
+
+
+def _is_plain_predicate(operand: Operand) -> bool:
+    return operand.kind in ("predicate", "uniform_predicate") and not operand.negated
+
+
+def _written_width(rule: _Rule, operand: Operand, position: int) -> int:
+    if rule.destination_width is not None:
+        return rule.destination_width
+    return _width(rule, operand, position)
+
+
+def _width(rule: _Rule, operand: Operand, position: int) -> int:
+    for suffix in operand.suffixes:
+        if suffix in _SUFFIX_WIDTHS:
+            return _SUFFIX_WIDTHS[suffix]
+    if position < len(rule.widths):
+        return rule.widths[position]
+    return rule.width or 1
+
+
+def _read(rule: _Rule, operand: Operand, position: int) -> list[int]:
+    if operand.kind == "memory":
+        width = _address_width(rule, operand)
+        found = [first + n for first in operand.registers for n in range(width)]
+        found += [
+            UNIFORM + first + n for first in operand.uniforms for n in range(rule.uniform_width)
+        ]
+        return found
+    width = _width(rule, operand, position)
+    if rule.data_width is not None and operand.kind in ("register", "uniform"):
+        width = rule.data_width
+    if operand.kind == "other":
+        width = max(width, rule.uniform_width)
+    found = _registers(operand, width) + _predicates(operand)
+    return found
+
+
+def _address_width(rule: _Rule, operand: Operand) -> int:
+    for suffix in operand.suffixes:
+        if suffix in _SUFFIX_WIDTHS:
+            return _SUFFIX_WIDTHS[suffix]
+    return rule.address_width
+
+
+def _registers(operand: Operand, width: int) -> list[int]:
+    general = [first + n for first in operand.registers for n in range(width)]
+    uniform = [UNIFORM + first + n for first in operand.uniforms for n in range(width)]
+    return general + uniform
+
+
+def _predicates(operand: Operand) -> list[int]:
+    named = [PREDICATE + number for number in operand.predicates]
+    return named + [UNIFORM_PREDICATE + number for number in operand.uniform_predicates]
+
+
+def _whole_file(name: str | None) -> range:
+    first = _FILES[name] if name else 0
+    return range(first, first + PREDICATE_COUNT) if name else range(0)
+
+
+def _guard(predicate: str | None) -> int | None:
+    name = (predicate or "").lstrip("!")
+    if name.startswith("UP") and name[2:].isdigit():
+        return UNIFORM_PREDICATE + int(name[2:])
+    if name.startswith("P") and name[1:].isdigit():
+        return PREDICATE + int(name[1:])
+    return None

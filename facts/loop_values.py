@@ -1,0 +1,283 @@
+"""Values of integer registers as linear sums, traced back through the control-flow graph.
+
+A value is followed to its definition; at the top of a loop it ends where the loop changes it, and
+where paths with different values meet. What is no addition, shift or multiplication by a constant
+stands for itself.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from functools import cached_property
+
+from ..parsers.listing import Instruction, Operand
+from .dep_operands import Access, OperandRules
+from .flow_branches import CALLS, is_always
+from .loop_linear import Linear, Symbol
+from .loops import Loops
+
+_BANK = re.compile(r"c\[(0x[0-9a-f]+|\d+)\]\s*\[")
+_DEEPEST = 50  # definitions and merges followed in a row; address arithmetic needs a dozen
+_COPIES = frozenset({"MOV", "UMOV", "R2UR", "LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R"})
+_SUMS = frozenset({"IADD3", "UIADD3", "IADD", "VIADD", "UIADD", "UVIADD"})
+
+
+class Values:
+    """Answers "what is in this register here" for one function; keeps what it found."""
+
+    def __init__(self, loops: Loops, rules: OperandRules) -> None:
+        self.loops = loops
+        self.flow = loops.flow
+        self.rules = rules
+        self._accesses: dict[int, Access] = {}
+        self._at_entry: dict[tuple[int, int], Linear] = {}
+        self._written_in_block: dict[int, frozenset[int]] = {}
+        self._written_in_loop: dict[int, frozenset[int]] = {}
+        self._depth = 0
+
+    def access(self, position: int) -> Access:
+        """Give what the instruction at a position reads and writes."""
+        found = self._accesses.get(position)
+        if found is None:
+            found = self._accesses[position] = self.rules.access(
+                self.flow.function.instructions[position]
+            )
+        return found
+
+    def before(self, register: int, position: int) -> Linear:
+        """Give the value of a register just before an instruction."""
+        definition = self.definition_in_block(register, position)
+        if definition is not None:
+            return self._result(definition, register)
+        return self.at_entry(register, self.flow.block_of[position])
+
+    def at_end(self, register: int, block: int) -> Linear:
+        """Give the value of a register when control leaves a block."""
+        while True:
+            definition = self._last_write(register, block, self.flow.blocks[block].end)
+            if definition is not None:
+                return self._result(definition, register)
+            sources = self._sources(register, block)
+            if sources is None or len(sources) != 1:
+                return self.at_entry(register, block)
+            block = sources[0]
+
+    def at_entry(self, register: int, block: int) -> Linear:
+        """Give the value of a register when control enters a block."""
+        key = (block, register)
+        if key not in self._at_entry:
+            self._at_entry[key] = _symbol("merge", block, register)
+            self._at_entry[key] = self._merged(register, block)
+        return self._at_entry[key]
+
+    def operand(self, operand: Operand, position: int) -> Linear | None:
+        """Give the value of a source operand, None where it is no plain integer."""
+        plain = self._plain(operand, position)
+        if plain is None or "|" in operand.text:
+            return None
+        if operand.negated and operand.kind != "immediate":
+            return plain.times(-1).plus(Linear(-int(operand.text.startswith("~"))))
+        return plain
+
+    def definition_in_block(self, register: int, position: int) -> int | None:
+        """Give the position of the last write before an instruction in its own block."""
+        return self._last_write(register, self.flow.block_of[position], position)
+
+    def definition(self, register: int, position: int) -> int | None:
+        """Give the one write that reaches an instruction, None where there are several."""
+        block = self.flow.block_of[position]
+        found = self._last_write(register, block, position)
+        if found is not None:
+            return found
+        waiting, seen, writes = [block], {block}, set[int]()
+        while waiting and len(writes) < 2:
+            block = waiting.pop()
+            if block in self.flow.roots:
+                return None
+            for edge in self.flow.predecessors[block]:
+                found = self._last_write(register, edge.source, self.flow.blocks[edge.source].end)
+                if found is not None:
+                    writes.add(found)
+                elif edge.source not in seen:
+                    seen.add(edge.source)
+                    waiting.append(edge.source)
+        return writes.pop() if len(writes) == 1 else None
+
+    def is_written_in(self, register: int, loop: int) -> bool:
+        """Tell whether any instruction of a loop writes a register."""
+        if loop not in self._written_in_loop:
+            blocks = self.loops.loops[loop].blocks
+            self._written_in_loop[loop] = frozenset().union(*map(self._written, blocks))
+        return register in self._written_in_loop[loop]
+
+    @cached_property
+    def _loop_at(self) -> dict[int, int]:
+        """Header block -> the outermost loop with that header."""
+        return {loop.header: loop.index for loop in reversed(self.loops.loops)}
+
+    def _written(self, block: int) -> frozenset[int]:
+        if block not in self._written_in_block:
+            span = self.flow.blocks[block]
+            written = {w for p in range(span.first, span.end) for w in self.access(p).writes}
+            self._written_in_block[block] = frozenset(written)
+            routine = self.flow.calls.get(block)
+            if routine is not None:
+                inside = next(r for r in self.flow.routines if r.entry == routine).blocks
+                written.update(w for b in inside if b != block for w in self._written(b))
+            self._written_in_block[block] = frozenset(written)
+        return self._written_in_block[block]
+
+    def _last_write(self, register: int, block: int, before: int) -> int | None:
+        """Give the last write in a block before a position; a call may write anything."""
+        span = self.flow.blocks[block]
+        if before == span.end and self.flow.last_instruction(block).opcode in CALLS:
+            routine = self.flow.calls.get(block)
+            if routine is None or register in self._written(block):
+                return span.end - 1
+        if register not in self._written(block):
+            return None
+        for position in range(before - 1, span.first - 1, -1):
+            if register in self.access(position).writes:
+                return position
+        return None
+
+    def _sources(self, register: int, block: int) -> list[int] | None:
+        """Give the blocks that a value comes from, None where it starts in this block."""
+        if block in self.flow.roots:
+            return None
+        sources = [edge.source for edge in self.flow.predecessors[block]]
+        sources = [source for source in sources if source in self.flow.reachable]
+        loop = self._loop_at.get(block)
+        if loop is not None:
+            if self.is_written_in(register, loop):
+                return None
+            sources = [s for s in sources if s not in self.loops.loops[loop].blocks]
+        return sources
+
+    def _merged(self, register: int, block: int) -> Linear:
+        sources = self._sources(register, block)
+        if sources is None:
+            kind = "entry" if block in self.flow.roots else "loop"
+            return _symbol(kind, block, register)
+        if self._depth >= _DEEPEST:
+            return _symbol("merge", block, register)
+        self._depth += 1
+        found = {self.at_end(register, source) for source in sources}
+        self._depth -= 1
+        return found.pop() if len(found) == 1 else _symbol("merge", block, register)
+
+    def _result(self, position: int, register: int) -> Linear:
+        if self._depth >= _DEEPEST:
+            return _symbol("result", position, register)
+        self._depth += 1
+        value = self._computed(position, register)
+        self._depth -= 1
+        return value or _symbol("result", position, register)
+
+    def _computed(self, position: int, register: int) -> Linear | None:
+        instruction = self.flow.function.instructions[position]
+        access = self.access(position)
+        if not is_always(instruction) or register not in access.writes:
+            return None
+        if instruction.opcode == "CS2R":
+            return Linear() if instruction.operands[-1].text == "SRZ" else None
+        if instruction.opcode in _COPIES and access.writes.index(register):
+            return self._second_half(instruction, access.writes.index(register))
+        if register != access.writes[0] or instruction.opcode.endswith("SETP"):
+            return None
+        sources = [self.operand(operand, position) for operand in sources_of(instruction)]
+        return _combine(instruction, sources)
+
+    def _second_half(self, instruction: Instruction, part: int) -> Linear | None:
+        """Give the upper words of a wide constant load."""
+        operand = instruction.operands[-1]
+        address = _constant_address(operand)
+        if address is None or not {"64", "128"} & set(instruction.modifiers):
+            return None
+        return _symbol("constant", address[0], address[1] + 4 * part)
+
+    def _plain(self, operand: Operand, position: int) -> Linear | None:
+        if operand.kind == "immediate":
+            return Linear(_signed(operand.value)) if isinstance(operand.value, int) else None
+        if operand.kind == "constant":
+            address = _constant_address(operand)
+            return None if address is None else _symbol("constant", *address)
+        if operand.kind == "special":
+            return _symbol("special", operand.text, 0)
+        if operand.kind not in ("register", "uniform"):
+            return None
+        named = [*operand.registers, *(256 + number for number in operand.uniforms)]
+        return self.before(named[0], position) if named else Linear()
+
+
+def _symbol(kind: str, name: int | str, detail: int) -> Linear:
+    symbol: Symbol = (kind, name, detail)
+    return Linear(0, ((symbol, 1),))
+
+
+def _constant_address(operand: Operand) -> tuple[int, int] | None:
+    bank = _BANK.search(operand.text)
+    if bank is None or operand.offset is None or operand.registers or operand.uniforms:
+        return None
+    return int(bank.group(1), 0), operand.offset
+
+
+def sources_of(instruction: Instruction) -> list[Operand]:
+    """Give the operands behind the result, predicates left out."""
+    plain = [o for o in instruction.operands if o.kind not in ("predicate", "uniform_predicate")]
+    return plain[1:]
+
+
+def _combine(instruction: Instruction, sources: list[Linear | None]) -> Linear | None:
+    """Give the result of an instruction that is linear in its sources."""
+    modifiers = set(instruction.modifiers)
+    if instruction.opcode == "HFMA2":
+        return _packed_constant(instruction)
+    known = [source for source in sources if source is not None]
+    if len(known) < len(sources) or not known or modifiers & {"X", "HI", "EX"}:
+        return None
+    if instruction.opcode in _COPIES:
+        return known[-1]
+    if instruction.opcode in _SUMS:
+        total = Linear()
+        for source in known:
+            total = total.plus(source)
+        return total
+    if instruction.opcode in ("IMAD", "UIMAD") and len(known) == 3:
+        product = _product(known[0], known[1])
+        return None if product is None else product.plus(known[2])
+    if instruction.opcode in ("SHF", "USHF") and "L" in modifiers and len(known) == 3:
+        return known[0].times(1 << known[1].constant) if _is_shift(known[1], known[2]) else None
+    if instruction.opcode in ("LEA", "ULEA") and len(known) == 3 and known[2].is_constant:
+        return known[0].times(1 << (known[2].constant & 31)).plus(known[1])
+    return None
+
+
+def _is_shift(amount: Linear, upper: Linear) -> bool:
+    return amount.is_constant and 0 <= amount.constant < 32 and upper == Linear()
+
+
+def _product(first: Linear, second: Linear) -> Linear | None:
+    if second.is_constant:
+        return first.times(second.constant)
+    return second.times(first.constant) if first.is_constant else None
+
+
+def _packed_constant(instruction: Instruction) -> Linear | None:
+    """Read `HFMA2.MMA R5, -RZ, RZ, 0, 5.96e-08`, the compiler's way to write a constant."""
+    halves = [
+        float(o.value)
+        for o in instruction.operands
+        if o.kind == "immediate" and (o.value is not None)
+    ]
+    named = [o for o in instruction.operands[1:] if o.registers or o.uniforms]
+    if len(halves) != 2 or named:
+        return None
+    high, low = (struct.unpack("<H", struct.pack("<e", half))[0] for half in halves)
+    return Linear(_signed(high << 16 | low))
+
+
+def _signed(value: int) -> int:
+    """Read a 32-bit pattern as a signed integer."""
+    return value - (1 << 32) if value >= 1 << 31 else value
