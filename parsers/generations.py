@@ -1,0 +1,52 @@
+"""Which generations have 128-bit instructions, and what the older ones are called.
+
+Code before the 128-bit encoding has no control bits in the instruction and pairs instructions;
+kneck refuses it by name. The boundary and the names are data, in `generations.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+
+_SM = re.compile(r"(?:sm_|SM|compute_)?(\d{2,3})([af]?)\b")
+
+
+@cache
+def _table() -> tuple[int, tuple[tuple[int, str], ...]]:
+    text = files(__package__).joinpath("generations.json").read_text(encoding="utf-8")
+    data = json.loads(text)
+    rows = tuple((int(row["first_sm"]), str(row["name"])) for row in data["generations"])
+    return int(data["first_128_bit_sm"]), rows
+
+
+def sm_number(arch: str) -> int | None:
+    """Give 86 for `sm_86`, 90 for `sm_90a`, None for anything else."""
+    found = _SM.fullmatch(arch.strip())
+    return int(found[1]) if found else None
+
+
+def is_readable(arch: str) -> bool:
+    """Tell whether the architecture has 128-bit instructions; an unknown name counts as such."""
+    number = sm_number(arch)
+    return number is None or number >= _table()[0]
+
+
+def generation_name(arch: str) -> str:
+    """Name the generation of an architecture, as in `Maxwell`; the name itself where unknown."""
+    number = sm_number(arch)
+    names = [name for first, name in _table()[1] if number is not None and number >= first]
+    return names[-1] if names else arch
+
+
+def refused_names() -> str:
+    """List the generations that kneck does not read, newest last."""
+    limit, rows = _table()
+    return ", ".join(name for first, name in rows if first < limit)
+
+
+def first_readable() -> str:
+    """Name the first architecture that kneck reads."""
+    return f"sm_{_table()[0]}"
