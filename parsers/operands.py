@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError
@@ -241,7 +241,7 @@ def grammar() -> Lark:
 
 def _parse_by_grammar(text: str) -> Operand:
     try:
-        operand: Any = grammar().parse(text, start="operand")
+        operand = cast(Operand, grammar().parse(text, start="operand"))
     except LarkError:
         return Operand(text, "other")
     return replace(operand, text=text)
@@ -252,5 +252,6 @@ def parse_instruction(text: str) -> tuple[str | None, str, tuple[Operand, ...]]:
 
     Raises lark's UnexpectedInput where the text is no instruction.
     """
-    parsed: Any = grammar().parse(text, start="instruction")
-    return parsed
+    return cast(
+        tuple[str | None, str, tuple[Operand, ...]], grammar().parse(text, start="instruction")
+    )

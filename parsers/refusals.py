@@ -25,7 +25,7 @@ def refusal(text: str, listing: Listing) -> KneckError:
         return KneckError(
             "this is PTX, kneck reads SASS",
             Place(path, line),
-            "assemble it first: ptxas -arch=ARCH FILE.ptx -o FILE.cubin, then kneck infer FILE.cubin",
+            "assemble it first: ptxas -arch=ARCH FILE.ptx -o FILE.cubin, and give the cubin",
         )
     if "\ufffd" in text or "\x00" in text:
         return wrong_encoding(path)
