@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..parsers.expression_tree import COMPARISONS, Tree, names_in
+from ..parsers.expression_tree import Tree, names_in, unparse
+from .comparison import sides
 from .model import Rule
 
 LARGEST_ANTECEDENTS = 16
@@ -28,14 +29,8 @@ def joined_names(tree: Tree) -> set[str]:
 
     A compound right side is computed beforehand and bound as one value.
     """
-    if tree[0] not in COMPARISONS:
-        return set()
-    left, right = tree[1], tree[2]
-    if left[0] != "name" and right[0] == "name":
-        left, right = right, left
-    if right[0] == "name":
-        return {right[1]}
-    return {f"value of {right!r}"} if any(names_in(right)) else set()
+    right = sides(tree)[2]
+    return {unparse(right)} if any(names_in(right)) else set()
 
 
 def fact_hash(name: str) -> int:

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..facts.model import Fact
 from ..parsers.errors import KnowledgeError, Place
+from ..parsers.expression_tree import FUNCTIONS
 from .compile import RuleCompiler, typed_value
 from .documents import Document, checked_or_faults, read_document, suggestion
 from .faults import Faults
@@ -22,6 +24,9 @@ from .schema import EntryDocument, RuleDocument, VocabularyDocument
 from .strata import stratify
 from .typecheck import unit_of
 from .vocabulary import FIRED, Entry, Vocabulary
+
+# Words of the expression language, and keys that durable_rules gives a message itself.
+RESERVED = frozenset({"and", "or", "not", "true", "false", "id", "sid", *FUNCTIONS})
 
 
 def load(folders: Sequence[KnowledgeFolder]) -> Knowledge:
@@ -197,9 +202,12 @@ def _entry(
     name: str, parsed: EntryDocument, known: Vocabulary, document: Document, faults: Faults
 ) -> Entry:
     at = ("facts", name)
-    if name.startswith((*FIRED, "absent.", "value.", "method.")):
-        prefix = name.split(".")[0]
-        faults.add(f'"{prefix}." is reserved for facts of the engine', document.key_place(*at))
+    if name.startswith((*FIRED, "method.")):
+        what = f'"{name.split(".")[0]}." is reserved: such facts come with the rules and figures'
+        faults.add(what, document.key_place(*at), "remove it, or choose another name")
+    elif name in RESERVED or not re.fullmatch(r"[A-Za-z_][\w*]*(\.[\w*]+)*", name):
+        what = f'"{name}" cannot be the name of a fact'
+        faults.add(what, document.key_place(*at), "write words with dots: tile.ratio")
     entry = Entry(
         name,
         parsed.type,

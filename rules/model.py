@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..facts.model import Fact, Value
 from ..parsers.expression_tree import Expression
-from .vocabulary import Vocabulary
+from .vocabulary import FactType, Vocabulary
 
 Kind = Literal["verdict", "strategy", "pitfall", "limitation"]
 Status = Literal["measured", "reported", "hypothesis", "contested", "refuted"]
@@ -114,6 +114,10 @@ class Rule:
     tests: tuple[RuleTest, ...] = ()
 
     @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.when + self.unless
+
+    @property
     def file(self) -> str:
         return f"{self.folder}/{self.path}"
 
@@ -136,7 +140,7 @@ class Folder:
     hash: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """A checked knowledge base; rules are sorted by stratum and id, the order of evaluation."""
 
@@ -157,6 +161,33 @@ class Knowledge:
             for name in rule.produces:
                 found.setdefault(name, []).append(rule)
         return {name: tuple(rules) for name, rules in found.items()}
+
+    @cached_property
+    def types(self) -> Mapping[str, FactType]:
+        """Map each fact that a condition looks at to its type."""
+        names = {n for rule in self.rules for c in rule.conditions for n in c.expression.names}
+        entries = ((name, self.vocabulary.entry(name)) for name in sorted(names))
+        return {name: entry.type for name, entry in entries if entry is not None}
+
+    @cached_property
+    def settled_after(self) -> tuple[tuple[str, ...], ...]:
+        """Name, for each stratum, the facts that are decided when it is through."""
+        last: dict[str, int] = {}
+        for rule in self.rules:
+            for name in rule.produces:
+                last[name] = max(last.get(name, 0), rule.stratum)
+        strata: list[list[str]] = [[] for _ in range(1 + max(last.values(), default=0))]
+        for name in sorted(last):
+            strata[last[name]].append(name)
+        return tuple(tuple(names) for names in strata)
+
+    @cached_property
+    def strata(self) -> tuple[tuple[Rule, ...], ...]:
+        """Give the rules of each stratum, by id."""
+        found: list[list[Rule]] = [[] for _ in self.settled_after]
+        for rule in self.rules:
+            found[rule.stratum].append(rule)
+        return tuple(tuple(rules) for rules in found)
 
     def of_kind(self, kind: Kind) -> tuple[Rule, ...]:
         """Give the rules of one kind, by id."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..parsers.expression_tree import COMPARISONS, Scalar, Tree, evaluate_tree, unparse
+from ..parsers.expression_tree import Scalar, Tree, evaluate_tree, unparse
+from .comparison import OPPOSITE, sides
 from .model import Rule
 from .vocabulary import Vocabulary
-
-OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,13 @@ def demands(rule: Rule) -> Iterator[Demand]:
 
 
 def _demand(text: str, tree: Tree, negated: bool) -> Iterator[Demand]:
-    if tree[0] == "not":
-        tree, negated = tree[1], not negated
-    if tree[0] == "name":
-        yield Demand(text, tree[1], "==", str(not negated), not negated)
-        return
-    if tree[0] not in COMPARISONS:
-        return
-    operator, left, right = tree
-    if left[0] != "name" and right[0] == "name":
-        operator, left, right = MIRRORED[operator], right, left
+    left, operator, right = sides(tree)
     if left[0] == "name":
         operator = OPPOSITE[operator] if negated else operator
-        value = evaluate_tree(right, lambda name: None)
+        value = evaluate_tree(right, _nothing)
+        if isinstance(value, bool) and operator == "!=":
+            operator, value = "==", not value
+            right = ("bool", value)
         yield Demand(text, left[1], operator, unparse(right), value)
 
 

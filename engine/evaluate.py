@@ -1,0 +1,89 @@
+"""Rules in three values: a rule fires, is silent, or is undecided because a fact is missing.
+
+This is the reference for `engine.rete`: both read the same condition objects, and every run
+compares them. It also gives what the engine cannot: the state of each single condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..facts.model import FactBase, Value
+from ..parsers.expression_tree import evaluate
+from ..rules.model import Condition, Knowledge, Rule
+from .memory import WorkingMemory
+
+Truth = bool | None  # None: unknown
+State = Literal["fired", "silent", "undecided"]
+Lookup = Callable[[str], Value | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a rule stands: its state, and for each condition whether it is as the rule wants it."""
+
+    rule: Rule
+    state: State
+    when: tuple[Truth, ...]
+    unless: tuple[Truth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The facts afterwards and the outcome of each rule, by id."""
+
+    facts: FactBase
+    outcomes: Mapping[str, Outcome]
+
+    @property
+    def fired(self) -> frozenset[str]:
+        return frozenset(id for id, outcome in self.outcomes.items() if outcome.state == "fired")
+
+
+def truth(condition: Condition, lookup: Lookup) -> Truth:
+    """Evaluate one condition; a fact that is no claim (a number, a text) decides nothing."""
+    value = evaluate(condition.expression, lookup)
+    return value if isinstance(value, bool) else None
+
+
+def outcome(rule: Rule, lookup: Lookup) -> Outcome:
+    """Evaluate one rule: `when` must all hold, `unless` must all fail."""
+    when = tuple(truth(condition, lookup) for condition in rule.when)
+    unless = tuple(_negated(truth(condition, lookup)) for condition in rule.unless)
+    both = (*when, *unless)
+    state: State = "silent" if False in both else "undecided" if None in both else "fired"
+    return Outcome(rule, state, when, unless)
+
+
+def _negated(value: Truth) -> Truth:
+    return None if value is None else not value
+
+
+def lacking(rule: Rule, memory: WorkingMemory) -> tuple[str, ...]:
+    """Name the missing facts that the rule's undecided conditions ask for."""
+    found: dict[str, None] = {}
+    for condition in rule.conditions:
+        if truth(condition, memory.value) is None:
+            names = condition.expression.names
+            found.update((name, None) for name in names if name not in memory.facts)
+    return tuple(found)
+
+
+def evaluate_rules(knowledge: Knowledge, base: FactBase) -> Evaluation:
+    """Evaluate every rule, stratum by stratum; raises KnowledgeError on a contradiction."""
+    memory = WorkingMemory(knowledge, base)
+    outcomes: dict[str, Outcome] = {}
+    fired: set[str] = set()
+    undecided: dict[str, tuple[str, ...]] = {}
+    for stratum, rules in enumerate(knowledge.strata):
+        for rule in rules:
+            found = outcome(rule, memory.value)
+            outcomes[rule.id] = found
+            if found.state == "fired":
+                fired.add(rule.id)
+            elif found.state == "undecided":
+                undecided[rule.id] = lacking(rule, memory)
+        memory.settle(stratum, fired, undecided)
+    return Evaluation(FactBase(memory.facts, memory.missing), outcomes)
