@@ -65,21 +65,26 @@ __device__ __forceinline__ void mma_16816_f16(uint32_t (&c)[2], const uint32_t (
 #endif
 }
 
-// s8 inputs, s32 accumulators. m16n8k16 from compute capability 8.0 on, m8n8k16 before.
-__device__ __forceinline__ void imma_16816(int (&c)[4], const uint32_t (&a)[2], uint32_t b) {
+// s8 inputs, s32 accumulators: m16n8k32 from compute capability 8.0 on, four m8n8k16 before.
+__device__ __forceinline__ void imma_16832(int (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                           uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
     asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
-    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
-                 : "+r"(c[0]), "+r"(c[1])
-                 : "r"(a[0]), "r"(b));
-    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
-                 : "+r"(c[2]), "+r"(c[3])
-                 : "r"(a[1]), "r"(b));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            asm volatile(
+                "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                : "+r"(c[half * 2]), "+r"(c[half * 2 + 1])
+                : "r"(a[k * 2 + half]), "r"(k == 0 ? b0 : b1));
+        }
+    }
 #endif
 }
 
