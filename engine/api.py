@@ -76,7 +76,7 @@ def architecture(name: str, kb: Iterable[str] = ()) -> Architecture:
         known = architecture_names(folders)
         raise KneckError(
             f'no architecture "{name}"; kb/architectures has {", ".join(known)}',
-            help=f"{suggestion(name, known)} or add a file: CONTRIBUTING.md, Adding an architecture",
+            help=f"{suggestion(name, known)} To add one: CONTRIBUTING.md, Adding an architecture",
         )
     return found
 

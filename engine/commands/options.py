@@ -28,7 +28,8 @@ INPUT: list[Decorator] = [
     click.option("--ncu", metavar="FILE", help="Nsight Compute report or its CSV."),
     click.option("--expect", type=float, metavar="PCT", help="Expected share of the peak."),
     click.option(
-        "--peaks", type=click.Choice(["dense", "published", "measured"]),
+        "--peaks",
+        type=click.Choice(["dense", "published", "measured"]),
         help="Which peaks to judge against.",
     ),  # fmt: skip
     click.option(
@@ -46,8 +47,12 @@ LAUNCH: list[Decorator] = [
 
 OUTPUT: list[Decorator] = [
     click.option(
-        "--format", "format_", type=click.Choice(["text", "markdown", "json", "html"]),
-        default="text", show_default=True, help="Output format.",
+        "--format",
+        "format_",
+        type=click.Choice(["text", "markdown", "json", "html"]),
+        default="text",
+        show_default=True,
+        help="Output format.",
     ),  # fmt: skip
     click.option("-o", "--output", metavar="FILE", help="Write here instead of the terminal."),
 ]

@@ -1,0 +1,113 @@
+"""`kneck kb`: list, show and check the knowledge base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...parsers.errors import KneckError
+from ...parsers.suggest import suggestion
+from .options import deliver
+
+if TYPE_CHECKING:
+    from ...rules.model import Knowledge, Rule
+
+OVERLAYS = click.option("--kb", multiple=True, metavar="DIR", help="Further knowledge folder.")
+
+
+@click.group(name="kb", epilog="Example: kneck kb show cp-async-pipelining")
+def command() -> None:
+    """List, show and check the knowledge base."""
+
+
+def _knowledge(kb: tuple[str, ...]) -> Knowledge:
+    from ...rules.cache import load_knowledge
+    from ...rules.overlay import knowledge_folders
+
+    return load_knowledge(knowledge_folders(kb))
+
+
+@command.command("list")
+@OVERLAYS
+def list_(kb: tuple[str, ...]) -> None:
+    """List every rule with its kind, status and title, then architectures and devices."""
+    from tabulate import tabulate
+
+    from ...rules.hardware import architecture_names, device_ids
+    from ...rules.overlay import knowledge_folders
+
+    kinds = ["strategy", "pitfall", "verdict", "limitation"]
+    rules = sorted(_knowledge(kb).rules, key=lambda rule: (kinds.index(rule.kind), rule.id))
+    rows = [(rule.kind, rule.id, rule.status, rule.title) for rule in rules]
+    folders = [folder.path for folder in knowledge_folders(kb)]
+    deliver(
+        f"{tabulate(rows, ['Kind', 'Id', 'Status', 'Title'], 'simple')}\n\n"
+        f"Architectures: {', '.join(architecture_names(folders))}\n"
+        f"Devices: {', '.join(device_ids(folders))}\n",
+        None,
+    )
+
+
+@command.command()
+@click.argument("id_", metavar="ID")
+@OVERLAYS
+def show(id_: str, kb: tuple[str, ...]) -> None:
+    """Show one rule as a document: what it says, when it fires, and what that rests on."""
+    knowledge = _knowledge(kb)
+    rule = knowledge.by_id.get(id_)
+    if rule is None:
+        raise KneckError(f'no rule "{id_}"', help=suggestion(id_, knowledge.by_id))
+    deliver(document(rule), None)
+
+
+def document(rule: Rule) -> str:
+    """Write a rule under fixed headings; those without content are left out."""
+    gain = rule.gain
+    gains = []
+    if gain is not None:
+        parts = (("low", gain.low), ("high", gain.high), ("cap", gain.cap))
+        gains = [f"{name}: {part.text}" for name, part in parts if part is not None]
+        gains.append(f"basis: {gain.basis}")
+    sections: list[tuple[str, list[str]]] = [
+        ("Why", [rule.why]),
+        ("Do", [rule.action.text] if rule.action else []),
+        ("Fires when all hold", [condition.text for condition in rule.when]),
+        ("Unless one holds", [condition.text for condition in rule.unless]),
+        ("Sets", [f"{name}: {value.text}" for name, value in rule.sets.items()]),
+        ("Gain", gains),
+        ("Side effects", [f"{name}: {value.text}" for name, value in rule.side_effects.items()]),
+        ("Edges", [f"{edge.kind} {edge.to}" for edge in rule.edges]),
+        ("Isolating experiment", [rule.experiment.text] if rule.experiment else []),
+        ("Wrong when", list(rule.wrong_when)),
+        ("Evidence", list(rule.evidence)),
+        ("Source", [rule.source]),
+    ]
+    head = f"{rule.id} ({rule.kind}, {rule.status})\n{rule.title}\n{rule.file}:{rule.line}\n"
+    body = [
+        "\n".join([f"\n## {title}", *(f"  {line}" for line in lines)])
+        for title, lines in sections
+        if lines
+    ]
+    return "\n".join([head, *body]) + "\n"
+
+
+@command.command()
+@click.argument("folder", required=False, metavar="[DIR]")
+@OVERLAYS
+def check(folder: str | None, kb: tuple[str, ...]) -> int:
+    """Check the rule files: every fault with path, line, column and a suggestion.
+
+    DIR is laid over the shipped knowledge base, as `--kb DIR` would.
+    """
+    from ...rules.load import check as faults_of
+    from ...rules.overlay import knowledge_folders
+
+    faults = faults_of(knowledge_folders((*kb, *([folder] if folder else []))))
+    for fault in faults:
+        click.echo(str(fault), err=True)
+    if faults:
+        click.echo(f"{len(faults)} fault{'s' if len(faults) > 1 else ''} found", err=True)
+        return 1
+    click.echo(f"{len(_knowledge((*kb, *([folder] if folder else []))).rules)} rules checked")
+    return 0

@@ -1,0 +1,59 @@
+"""Registers, shared memory, spills and barriers as facts, from the cubin or a build log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..parsers.listing import ResourceRecord
+from .model import Fact, Missing, Source
+
+# fact -> (field of the record, unit, what to say where the artifact does not tell)
+FIELDS = {
+    "occupancy.registers_per_thread": ("registers", "registers", "the registers are not known"),
+    "occupancy.static_smem": ("static_smem", "B", "the static shared memory is not known"),
+    "occupancy.barriers": ("barriers", "barriers", "the named barriers are not known"),
+    "resources.stack": ("stack", "B", "the stack frame is not known"),
+    "resources.spill_stores": ("spill_stores", "B", "only a build log tells spills"),
+    "resources.spill_loads": ("spill_loads", "B", "only a build log tells spills"),
+    "resources.constant": ("constant", "B", "the constant memory is not known"),
+    "resources.max_threads": ("max_threads", "threads", "the cubin states no launch bound"),
+}
+
+
+def resource_facts(records: Iterable[ResourceRecord]) -> tuple[list[Fact], list[Missing]]:
+    """Take each figure from the first record that has it; records are all of one kernel.
+
+    Give the most trusted record first: the cubin itself before a log that may be of another build.
+    """
+    known = list(records)
+    facts, missing = [], []
+    for name, (field, unit, reason) in FIELDS.items():
+        for record in known:
+            value = getattr(record, field)
+            if value is not None:
+                facts.append(Fact(name, value, unit, at(record)))
+                break
+        else:
+            missing.append(Missing(name, reason))
+    if any(record.smem_includes_reserve for record in known):
+        record = next(record for record in known if record.smem_includes_reserve)
+        facts.append(Fact("resources.includes_reserve", True, "", at(record)))
+    return facts, missing
+
+
+def disagreements(records: Iterable[ResourceRecord]) -> list[str]:
+    """Name the figures on which the records of one kernel differ: they are of different builds."""
+    known = list(records)
+    found = []
+    for name, (field, unit, _) in FIELDS.items():
+        values = [(getattr(r, field), r) for r in known if getattr(r, field) is not None]
+        if len({value for value, _ in values}) > 1:
+            told = ", ".join(f"{value} {unit} in {r.path}" for value, r in values)
+            found.append(f"{name}: {told}")
+    return found
+
+
+def at(record: ResourceRecord) -> Source:
+    """Name where a record stands."""
+    place = f"{record.path}:{record.line}" if record.line else record.path
+    return Source("file", f"{place}, {record.name}")
