@@ -15,8 +15,6 @@ from ..parsers.listing import Instruction, Operand
 UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
 PREDICATE = 512
 UNIFORM_PREDICATE = 528
-PREDICATE_COUNT = 7
-_FILES = {"predicates": PREDICATE, "uniform_predicates": UNIFORM_PREDICATE}
 _SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
 
 
@@ -42,8 +40,6 @@ class _Rule:
     widths: tuple[int, ...] = ()
     address_width: int = 1
     uniform_width: int = 1
-    reads: str | None = None
-    writes: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,8 +53,8 @@ class OperandRules:
         """Give what an instruction reads and writes; the guard is not among the reads."""
         rule = self._rule(instruction)
         written = _destination_count(rule, instruction.operands)
-        reads: list[int] = list(_whole_file(rule.reads))
-        writes: list[int] = list(_whole_file(rule.writes))
+        reads: list[int] = []
+        writes: list[int] = []
         data: list[int] = []
         position = -1
         for number, operand in enumerate(instruction.operands):
@@ -184,11 +180,6 @@ def _registers(operand: Operand, width: int) -> list[int]:
 def _predicates(operand: Operand) -> list[int]:
     named = [PREDICATE + number for number in operand.predicates]
     return named + [UNIFORM_PREDICATE + number for number in operand.uniform_predicates]
-
-
-def _whole_file(name: str | None) -> range:
-    first = _FILES[name] if name else 0
-    return range(first, first + PREDICATE_COUNT) if name else range(0)
 
 
 def _guard(predicate: str | None) -> int | None:

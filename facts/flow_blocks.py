@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..parsers.listing import Function
+from ..parsers.sass import branch_target, branch_targets
 from . import flow_branches as branches
 from .flow_dominators import reached
 
@@ -107,7 +108,7 @@ class _Builder:
         starts = {0} if self.instructions else set()
         for position, instruction in enumerate(self.instructions):
             if instruction.opcode == "BSSY":
-                meeting = branches.direct_target(self.function, instruction)
+                meeting = branch_target(instruction, self.function)
                 if meeting in self.position_of:
                     starts.add(self.position_of[meeting])
             if instruction.opcode not in branches.TRANSFERS:
@@ -124,11 +125,11 @@ class _Builder:
         if instruction.opcode in branches.ENDS or instruction.never_executes:
             return ()
         if instruction.opcode in branches.INDIRECT_BRANCHES:
-            named = branches.indirect_targets(self.function, instruction)
+            named = branch_targets(instruction, self.function) or None
             found = IndirectBranch(instruction.address, instruction.mnemonic, named)
             self.indirect.append(found)
             return tuple(self.position_of[a] for a in named or () if a in self.position_of)
-        target = branches.direct_target(self.function, instruction)
+        target = branch_target(instruction, self.function)
         if target in self.position_of:
             return (self.position_of[target],)
         missing = self.external if instruction.opcode in branches.CALLS else self.unknown

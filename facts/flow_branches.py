@@ -7,7 +7,7 @@ go on with the next instruction. CALL comes back, EXIT, KILL and RET do not.
 
 from __future__ import annotations
 
-from ..parsers.listing import Function, Instruction
+from ..parsers.listing import Instruction
 
 DIRECT_BRANCHES = frozenset({"BRA", "JMP"})
 INDIRECT_BRANCHES = frozenset({"BRX", "BRXU", "JMX", "JMXU"})
@@ -17,7 +17,6 @@ ENDS = frozenset({"EXIT", "KILL"}) | RETURNS
 TRANSFERS = DIRECT_BRANCHES | INDIRECT_BRANCHES | CALLS | ENDS
 
 _TRUE_GUARDS = frozenset({None, "PT", "UPT"})
-_TARGETS_NOTE = "BRANCH_TARGETS"
 _LANE_TESTS = frozenset({"DIV", "CONV"})  # taken where the lanes disagree, or agree
 
 
@@ -44,28 +43,3 @@ def is_conditional(instruction: Instruction) -> bool:
 def is_divergent_branch(instruction: Instruction) -> bool:
     """Tell whether it is `BRA.DIV`, taken only where the lanes of the warp disagree."""
     return "DIV" in instruction.modifiers and instruction.opcode in DIRECT_BRANCHES
-
-
-def direct_target(function: Function, instruction: Instruction) -> int | None:
-    """Give the address that a direct branch, call or BSSY names, None where the text has none."""
-    if not instruction.operands:
-        return None
-    operand = instruction.operands[-1]
-    if operand.label is not None:
-        return function.labels.get(operand.label)
-    if operand.kind in ("register", "uniform", "memory", "constant"):
-        return None
-    if operand.offset is not None:
-        return operand.offset
-    return operand.value if isinstance(operand.value, int) else None
-
-
-def indirect_targets(function: Function, instruction: Instruction) -> tuple[int, ...] | None:
-    """Give the targets that nvdisasm prints beside an indirect branch, None where it does not."""
-    for note in instruction.annotations:
-        if _TARGETS_NOTE in note:
-            names = note.split(_TARGETS_NOTE, 1)[1].strip(' "*)(').split(",")
-            found = [function.labels.get(name.strip()) for name in names]
-            targets = [address for address in found if address is not None]
-            return tuple(dict.fromkeys(targets)) if len(targets) == len(found) else None
-    return None

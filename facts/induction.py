@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..parsers.listing import Instruction
 from .dep_operands import PREDICATE, UNIFORM_PREDICATE
 from .flow_blocks import Edge
 from .flow_branches import ENDS, is_always
@@ -20,6 +21,7 @@ from .loops import Loop
 
 _NEGATED = {"LT": "GE", "GE": "LT", "LE": "GT", "GT": "LE", "NE": "EQ", "EQ": "NE"}
 _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE", "EQ": "EQ"}
+_PREDICATE_LOGIC = frozenset({"PLOP3", "UPLOP3"})
 _COMPARISONS = frozenset({"ISETP", "UISETP"})
 
 
@@ -162,6 +164,8 @@ def _comparison(values: Values, register: int, position: int) -> Comparison | No
     if definition is None:
         return None
     instruction = values.flow.function.instructions[definition]
+    if instruction.opcode in _PREDICATE_LOGIC and is_always(instruction):
+        return _copied(values, instruction, definition)
     if instruction.opcode not in _COMPARISONS or not is_always(instruction):
         return None
     if values.access(definition).writes[:1] != (register,):
@@ -184,6 +188,28 @@ def _comparison(values: Values, register: int, position: int) -> Comparison | No
     if left is None or right is None:
         return None
     return Comparison(definition, operator, left.plus(right, -1))
+
+
+def _copied(values: Values, instruction: Instruction, position: int) -> Comparison | None:
+    """Follow `PLOP3.LUT P2, PT, PT, PT, UP0, 0x80, 0x0`, which hands on one predicate."""
+    sources = instruction.operands[2:5]
+    table = next((o.value for o in instruction.operands if o.kind == "immediate"), None)
+    named = [(n, o) for n, o in enumerate(sources) if o.predicates or o.uniform_predicates]
+    if len(named) != 1 or not isinstance(table, int):
+        return None
+    place, operand = named[0]
+    outcomes = []
+    for truth in (False, True):
+        bits = [(truth if n == place else True) != o.negated for n, o in enumerate(sources)]
+        outcomes.append(bool(table >> (bits[0] << 2 | bits[1] << 1 | bits[2]) & 1))
+    if outcomes[0] == outcomes[1]:
+        return None
+    registers = [PREDICATE + n for n in operand.predicates]
+    registers += [UNIFORM_PREDICATE + n for n in operand.uniform_predicates]
+    found = _comparison(values, registers[0], position)
+    if found is None or outcomes[1]:
+        return found
+    return Comparison(found.position, _NEGATED[found.operator], found.difference)
 
 
 def _operator(modifiers: tuple[str, ...]) -> str | None:
@@ -215,6 +241,9 @@ def _advance(values: Values, loop: Loop, symbol: Symbol) -> Linear | None:
 
 def _changes_in(values: Values, loop: Loop, symbol: Symbol) -> bool:
     kind, name, _ = symbol
+    if kind == "product":
+        parts = [part for factor in values.products[int(name)] for part, _ in factor.terms]
+        return any(_changes_in(values, loop, part) for part in parts)
     if kind == "result":
         return values.flow.block_of[int(name)] in loop.blocks
     return kind in ("loop", "merge") and name in loop.blocks

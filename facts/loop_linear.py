@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 # What a sum is made of. "constant": bank and offset of the constant memory; "special": a special
 # register; "entry": a register that the function never set; "loop": a register at the top of a
 # loop (block) that changes in it; "merge": one where several paths meet; "result": of an
-# instruction (position) that is not linear in its operands.
+# instruction (position) that is not linear in its operands; "product": of two sums (by number).
 Symbol = tuple[str, int | str, int]
 
 
@@ -35,6 +35,14 @@ class Linear:
     def times(self, factor: int) -> Linear:
         """Give factor * self."""
         return Linear().plus(self, factor)
+
+
+def sum_of(parts: Iterable[Linear]) -> Linear:
+    """Add up several sums."""
+    total = Linear()
+    for part in parts:
+        total = total.plus(part)
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,17 @@ class Ranges:
             self._found[symbol] = None  # a value that depends on itself stays unknown
             if kind == "result":
                 self._found[symbol] = self._of_result(int(name))
+            elif kind == "product":
+                self._found[symbol] = self._of_product(int(name))
             elif kind == "merge":
                 self._found[symbol] = self._of_merge(int(name), detail)
         return self._found[symbol]
+
+    def _of_product(self, number: int) -> Interval | None:
+        first, second = (self.of(factor) for factor in self.values.products[number])
+        if first is None or second is None:
+            return None
+        return first.times(second.low).joined(first.times(second.high))
 
     def _of_merge(self, block: int, register: int) -> Interval | None:
         flow = self.values.flow

@@ -7,17 +7,15 @@ stands for itself.
 
 from __future__ import annotations
 
-import re
 import struct
 from functools import cached_property
 
 from ..parsers.listing import Instruction, Operand
 from .dep_operands import Access, OperandRules
-from .flow_branches import CALLS, is_always
-from .loop_linear import Linear, Symbol
+from .flow_branches import is_always
+from .loop_linear import Linear, Symbol, sum_of
 from .loops import Loops
 
-_BANK = re.compile(r"c\[(0x[0-9a-f]+|\d+)\]\s*\[")
 _DEEPEST = 50  # definitions and merges followed in a row; address arithmetic needs a dozen
 _COPIES = frozenset({"MOV", "UMOV", "R2UR", "LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R"})
 _SUMS = frozenset({"IADD3", "UIADD3", "IADD", "VIADD", "UIADD", "UVIADD"})
@@ -35,6 +33,7 @@ class Values:
         self._written_in_block: dict[int, frozenset[int]] = {}
         self._written_in_loop: dict[int, frozenset[int]] = {}
         self._depth = 0
+        self.products: list[tuple[Linear, Linear]] = []
 
     def access(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""
@@ -74,7 +73,7 @@ class Values:
     def operand(self, operand: Operand, position: int) -> Linear | None:
         """Give the value of a source operand, None where it is no plain integer."""
         plain = self._plain(operand, position)
-        if plain is None or "|" in operand.text:
+        if plain is None or operand.absolute:
             return None
         if operand.negated and operand.kind != "immediate":
             return plain.times(-1).plus(Linear(-int(operand.text.startswith("~"))))
@@ -131,16 +130,20 @@ class Values:
     def _last_write(self, register: int, block: int, before: int) -> int | None:
         """Give the last write in a block before a position; a call may write anything."""
         span = self.flow.blocks[block]
-        if before == span.end and self.flow.last_instruction(block).opcode in CALLS:
-            routine = self.flow.calls.get(block)
-            if routine is None or register in self._written(block):
-                return span.end - 1
+        if before == span.end and self._calls_over(register, block):
+            return span.end - 1
         if register not in self._written(block):
             return None
         for position in range(before - 1, span.first - 1, -1):
             if register in self.access(position).writes:
                 return position
         return None
+
+    def _calls_over(self, register: int, block: int) -> bool:
+        """Tell whether the block ends in a call that may have changed a register."""
+        if block in self.flow.calls:
+            return register in self._written(block)
+        return self.flow.blocks[block].last_address in self.flow.layout.external_calls
 
     def _sources(self, register: int, block: int) -> list[int] | None:
         """Give the blocks that a value comes from, None where it starts in this block."""
@@ -187,7 +190,38 @@ class Values:
         if register != access.writes[0] or instruction.opcode.endswith("SETP"):
             return None
         sources = [self.operand(operand, position) for operand in sources_of(instruction)]
-        return _combine(instruction, sources)
+        return self._combine(instruction, sources)
+
+    def _combine(self, instruction: Instruction, sources: list[Linear | None]) -> Linear | None:
+        """Give the result of an instruction that is linear in its sources."""
+        modifiers = set(instruction.modifiers)
+        if instruction.opcode == "HFMA2":
+            return _packed_constant(instruction)
+        known = [source for source in sources if source is not None]
+        if len(known) < len(sources) or not known or modifiers & {"X", "HI", "EX"}:
+            return None
+        if instruction.opcode in _COPIES:
+            return known[-1]
+        if instruction.opcode in _SUMS:
+            return sum_of(known)
+        if instruction.opcode in ("IMAD", "UIMAD") and len(known) == 3:
+            return self._product(known[0], known[1]).plus(known[2])
+        if instruction.opcode in ("SHF", "USHF") and "L" in modifiers and len(known) == 3:
+            is_plain = _is_shift(known[1], known[2])
+            return known[0].times(1 << known[1].constant) if is_plain else None
+        if instruction.opcode in ("LEA", "ULEA") and len(known) == 3 and known[2].is_constant:
+            return known[0].times(1 << (known[2].constant & 31)).plus(known[1])
+        return None
+
+    def _product(self, first: Linear, second: Linear) -> Linear:
+        if second.is_constant:
+            return first.times(second.constant)
+        if first.is_constant:
+            return second.times(first.constant)
+        pair = (first, second)
+        if pair not in self.products:
+            self.products.append(pair)
+        return _symbol("product", self.products.index(pair), 0)
 
     def _second_half(self, instruction: Instruction, part: int) -> Linear | None:
         """Give the upper words of a wide constant load."""
@@ -217,10 +251,9 @@ def _symbol(kind: str, name: int | str, detail: int) -> Linear:
 
 
 def _constant_address(operand: Operand) -> tuple[int, int] | None:
-    bank = _BANK.search(operand.text)
-    if bank is None or operand.offset is None or operand.registers or operand.uniforms:
+    if operand.bank is None or operand.offset is None or operand.registers or operand.uniforms:
         return None
-    return int(bank.group(1), 0), operand.offset
+    return operand.bank, operand.offset
 
 
 def sources_of(instruction: Instruction) -> list[Operand]:
@@ -229,39 +262,8 @@ def sources_of(instruction: Instruction) -> list[Operand]:
     return plain[1:]
 
 
-def _combine(instruction: Instruction, sources: list[Linear | None]) -> Linear | None:
-    """Give the result of an instruction that is linear in its sources."""
-    modifiers = set(instruction.modifiers)
-    if instruction.opcode == "HFMA2":
-        return _packed_constant(instruction)
-    known = [source for source in sources if source is not None]
-    if len(known) < len(sources) or not known or modifiers & {"X", "HI", "EX"}:
-        return None
-    if instruction.opcode in _COPIES:
-        return known[-1]
-    if instruction.opcode in _SUMS:
-        total = Linear()
-        for source in known:
-            total = total.plus(source)
-        return total
-    if instruction.opcode in ("IMAD", "UIMAD") and len(known) == 3:
-        product = _product(known[0], known[1])
-        return None if product is None else product.plus(known[2])
-    if instruction.opcode in ("SHF", "USHF") and "L" in modifiers and len(known) == 3:
-        return known[0].times(1 << known[1].constant) if _is_shift(known[1], known[2]) else None
-    if instruction.opcode in ("LEA", "ULEA") and len(known) == 3 and known[2].is_constant:
-        return known[0].times(1 << (known[2].constant & 31)).plus(known[1])
-    return None
-
-
 def _is_shift(amount: Linear, upper: Linear) -> bool:
     return amount.is_constant and 0 <= amount.constant < 32 and upper == Linear()
-
-
-def _product(first: Linear, second: Linear) -> Linear | None:
-    if second.is_constant:
-        return first.times(second.constant)
-    return second.times(first.constant) if first.is_constant else None
 
 
 def _packed_constant(instruction: Instruction) -> Linear | None:
