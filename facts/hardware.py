@@ -50,14 +50,16 @@ class SmLimits:
 class Timing:
     """Instruction timing of one architecture, in issue cycles of a sub-partition.
 
-    Keys of the mappings are the timing classes that `kb/instructions` gives to opcodes, except
-    `distances`, which holds the rules between classes (cross_pipe_extra, predicate_to_guard, ...).
+    Keys of the mappings are the timing classes that `kb/instructions` gives to opcodes. `between`
+    holds overrides for a producer and a reader ("half>memory"), `distances` the rules that hold
+    for all classes (cross_pipe_extra, predicate_to_guard, ...).
     """
 
     fixed_latency: Mapping[str, int] = field(default_factory=dict)
     variable_latency: frozenset[str] = frozenset()
     issue_interval: Mapping[str, float] = field(default_factory=dict)
     written_stall: Mapping[str, int] = field(default_factory=dict)
+    between: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -202,7 +202,10 @@ def _check_input(
     _check_count("registers per thread", registers)
     _check_count("static shared memory", static_smem)
     _check_count("dynamic shared memory", dynamic_smem)
-    if carveout is not None and not DEFAULT_CARVEOUT <= carveout <= 100:
+    if carveout is None or carveout == DEFAULT_CARVEOUT:
+        return
+    _check_whole("carve-out", carveout)
+    if not 0 <= carveout <= 100:
         raise KneckError(
             f"a carve-out of {carveout} % does not exist",
             help="give 0 to 100 percent of the SM's shared memory, or leave it out",
@@ -210,7 +213,11 @@ def _check_input(
 
 
 def _check_count(what: str, value: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise KneckError(f"{what}: {value!r} is not a whole number", help="give a whole number")
+    _check_whole(what, value)
     if value < 0:
         raise KneckError(f"{what}: {value} is negative", help="give 0 or more")
+
+
+def _check_whole(what: str, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise KneckError(f"{what}: {value!r} is not a whole number", help="give a whole number")
