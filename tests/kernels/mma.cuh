@@ -65,6 +65,17 @@ __device__ __forceinline__ void mma_16816_f16(uint32_t (&c)[2], const uint32_t (
 #endif
 }
 
+#if __CUDA_ARCH__ >= 800
+// s8 inputs, s32 accumulators, the half-depth shape.
+__device__ __forceinline__ void imma_16816(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a0), "r"(a1), "r"(b));
+}
+#endif
+
 // s8 inputs, s32 accumulators: m16n8k32 from compute capability 8.0 on, four m8n8k16 before.
 __device__ __forceinline__ void imma_16832(int (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                            uint32_t b1) {

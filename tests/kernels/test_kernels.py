@@ -72,6 +72,15 @@ def test_launches_are_ones_that_cuda_accepts(kernel: dict[str, Any]) -> None:
     assert max(launch["grid"][1:]) <= 65535
 
 
+LOOSENED = yaml.safe_load((HERE / "loosened.yaml").read_text(encoding="utf-8"))["loosened"]
+
+
+@pytest.mark.parametrize("recipe", LOOSENED, ids=[recipe["id"] for recipe in LOOSENED])
+def test_nvdisasm_reads_a_loosened_cubin_as_it_reads_the_base(recipe: dict[str, Any]) -> None:
+    assert KERNELS[recipe["base"]]["kernel"] == recipe["kernel"]
+    assert opcodes(HERE / recipe["cubin"]) == opcodes(HERE / recipe["from"])
+
+
 def test_a_pair_is_a_known_base_and_another_kernel_or_launch() -> None:
     pairs = {name: k["pair"] for name, k in KERNELS.items() if "pair" in k}
     assert len(pairs) >= 20
