@@ -137,10 +137,11 @@ class ResourceRecord:
     spill_stores: int | None
     spill_loads: int | None
     barriers: int | None
-    constant: int | None
+    constant: int | None  # bytes of bank 0, which holds the parameters
     local: int | None = None
     max_threads: int | None = None  # .maxntid, EIATTR_MAX_THREADS
     smem_includes_reserve: bool = False
     parameters: tuple[tuple[int, int], ...] | None = None  # (offset, size) in bytes, by ordinal
+    constant_banks: tuple[tuple[int, int], ...] | None = None  # (bank, bytes); `constant` is bank 0
     path: str = "<text>"
     line: int = 0

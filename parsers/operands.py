@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer
-from lark.exceptions import LarkError
+from lark.exceptions import UnexpectedInput
 
 from .listing import Operand
 
@@ -242,7 +242,7 @@ def grammar() -> Lark:
 def _parse_by_grammar(text: str) -> Operand:
     try:
         operand = cast(Operand, grammar().parse(text, start="operand"))
-    except LarkError:
+    except UnexpectedInput:
         return Operand(text, "other")
     return replace(operand, text=text)
 
