@@ -1,0 +1,110 @@
+"""Reads how kneck measures from the knowledge base: timing, probes, counters, comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..facts.measure.bench import BenchSettings
+from ..facts.measure.probe import (
+    BufferSize,
+    Loops,
+    ProbeLaunch,
+    ProbeSettings,
+    ProbeSpec,
+)
+from ..facts.measure.statistics import SeriesSettings
+from ..facts.measure.timing import TimingSettings
+from ..rules.documents import Document, read_document, validate
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+TIMING_FIELDS = (
+    "warm_up_launches", "warm_up_ms", "warm_up_change_fraction", "warm_up_limit_s", "batch_ms",
+    "batch_launches", "time_limit_s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementSettings:
+    """Everything in `kb/measurement.yaml`."""
+
+    bench: BenchSettings
+    harness_time_limit_s: float
+    disagreement_fraction: float
+    change_fraction: float
+    regression_fraction: float
+
+
+@dataclass(frozen=True)
+class ProbeList:
+    """Everything in `kb/probes/probes.yaml`, and the counts of the loops."""
+
+    specs: tuple[ProbeSpec, ...]
+    settings: ProbeSettings
+    best: Mapping[str, tuple[str, ...]]
+    loops: Loops
+
+
+def knowledge_file(*parts: str) -> Traversable:
+    """Find a file of the shipped knowledge base."""
+    from importlib.resources import files
+
+    return files("kneck.kb").joinpath(*parts)
+
+
+def _document(*parts: str) -> Document:
+    text = knowledge_file(*parts).read_text(encoding="utf-8")
+    return read_document(text, "/".join(("kb", *parts)))
+
+
+@cache
+def measurement_settings() -> MeasurementSettings:
+    """Read `kb/measurement.yaml`; KnowledgeError where it is faulty."""
+    from .measurement_schema import MeasurementFile
+
+    parsed = validate(_document("measurement.yaml"), MeasurementFile)
+    series = SeriesSettings(**parsed.series.model_dump())
+    timing = parsed.timing.model_dump()
+    loop = TimingSettings(**{name: timing.pop(name) for name in TIMING_FIELDS}, series=series)
+    return MeasurementSettings(
+        bench=BenchSettings(timing=loop, **timing),
+        harness_time_limit_s=parsed.harness.time_limit_s,
+        disagreement_fraction=parsed.counters.disagreement_fraction,
+        change_fraction=parsed.comparison.change_fraction,
+        regression_fraction=parsed.comparison.regression_fraction,
+    )
+
+
+@cache
+def probe_list() -> ProbeList:
+    """Read `kb/probes`; KnowledgeError where it is faulty."""
+    from .measurement_schema import ProbesFile
+
+    parsed = validate(_document("probes", "probes.yaml"), ProbesFile)
+    settings: dict[str, Any] = dict(parsed.settings)
+    settings["launches"] = tuple(ProbeLaunch(**dict(x)) for x in parsed.settings.launches)
+    specs = []
+    for entry in parsed.probes:
+        fields = dict(entry)
+        fields["launches"] = tuple(ProbeLaunch(**dict(x)) for x in entry.launches)
+        fields["buffer"] = BufferSize(**dict(entry.buffer))
+        fields["opcodes"], fields["only"] = tuple(entry.opcodes), tuple(entry.only)
+        specs.append(ProbeSpec(**fields))
+    loops: Loops = json.loads(knowledge_file("probes", "loops.json").read_text(encoding="utf-8"))
+    best = {name: tuple(parts) for name, parts in parsed.best.items()}
+    return ProbeList(tuple(specs), ProbeSettings(**settings), best, loops)
+
+
+def probe_images() -> dict[str, bytes]:
+    """Read the compiled micro-benchmarks, by source."""
+    folder = knowledge_file("probes")
+    return {
+        file.name.removesuffix(".fatbin"): file.read_bytes()
+        for file in folder.iterdir()
+        if file.name.endswith(".fatbin")
+    }
