@@ -6,6 +6,7 @@ The inverse of `occupancy`: closed forms over the same rules (source H1 in kb/so
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from .hardware import SmLimits
 from .occupancy import (
@@ -48,7 +49,7 @@ def largest_registers_for(limits: SmLimits, blocks: int, threads: int) -> int | 
     warps = warps_per_block(limits, threads)
     step = limits.register_allocation_unit // limits.threads_per_warp
     top = limits.max_registers_per_thread
-    for registers in (top, *range(top // step * step, 0, -step)):
+    for registers in chain([top], range(top // step * step, 0, -step)):
         limit = register_block_limit(limits, registers, warps)
         if limit is not None and limit >= blocks:
             return registers
