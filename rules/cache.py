@@ -19,7 +19,7 @@ from .freeze import knowledge_from_json, knowledge_to_json
 from .model import Knowledge
 from .overlay import KnowledgeFolder
 
-FORMAT = 1  # of the JSON; raised when the records change
+FORMAT = 2  # of the JSON; raised when the records change
 
 
 def load_knowledge(

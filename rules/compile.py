@@ -12,7 +12,8 @@ from ..facts.model import Value
 from ..parsers.errors import KneckError, KnowledgeError, Place
 from ..parsers.expression import column_of, parse_expression
 from ..parsers.expression_tree import COMPARISONS, Expression, evaluate
-from .documents import Document, Key, suggestion
+from ..parsers.suggest import suggestion
+from .documents import Document, Key
 from .faults import Faults
 from .model import Basis, Condition, Edge, Gain, Kind, Relation, Rule, RuleTest, Template
 from .schema import CaseDocument, EdgeDocument, GainDocument, RuleDocument

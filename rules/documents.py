@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..parsers.errors import KnowledgeError, Place
+from ..parsers.suggest import suggestion
 
 if TYPE_CHECKING:
     import yaml
@@ -27,7 +27,6 @@ Key = str | int
 Plain = str | list["Plain"] | dict[str, "Plain"] | None
 LARGEST_FILE_BYTES = 4_000_000  # a rule file is prose; this stops a mistaken path, not a writer
 DEEPEST_NESTING = 40
-MOST_SUGGESTED = 20  # names in a help line
 
 
 @dataclass(frozen=True)
@@ -211,15 +210,3 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
         if found is not None:
             return found
     return None
-
-
-def suggestion(word: str, known: list[str] | set[str]) -> str:
-    """Give the help line for a word that is not known: the nearest known one, or all of them."""
-    near = get_close_matches(word, sorted(known), 1)
-    if near:
-        return f'did you mean "{near[0]}"?'
-    if not known:
-        return "remove it"
-    shown = sorted(known)[:MOST_SUGGESTED]
-    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
-    return f"known: {', '.join(shown)}{more}"

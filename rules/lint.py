@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..parsers.errors import Place
-from .documents import Document, suggestion
+from ..parsers.suggest import suggestion
+from .documents import Document
 from .faults import Faults
 from .files import VOCABULARY, KnowledgeFile
 from .limits import LARGEST_ANTECEDENTS, antecedents, colliding_names

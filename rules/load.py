@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from ..facts.model import Fact
 from ..parsers.errors import KnowledgeError, Place
 from ..parsers.expression_tree import FUNCTIONS
+from ..parsers.suggest import suggestion
 from .compile import RuleCompiler, typed_value
-from .documents import Document, checked_or_faults, read_document, suggestion
+from .documents import Document, checked_or_faults, read_document
 from .faults import Faults
 from .files import METHOD, VOCABULARY, KnowledgeFile, read_files
 from .lint import LoadedRule, lint_rules, lint_vocabulary
@@ -216,6 +217,7 @@ def _entry(
         parsed.source or "",
         parsed.cost,
         tuple(parsed.values),
+        headline=parsed.headline,
     )
     unknown = unit_of(entry.unit, known)[1]
     if unknown is not None:

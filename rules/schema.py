@@ -122,6 +122,9 @@ class EntryDocument(Strict):
     default: Text | None = Field(
         None, description="of a fact that rules set: its value when none of them fires"
     )
+    headline: bool = Field(
+        False, description="name it first when the consequences of a change are told"
+    )
 
 
 class VocabularyDocument(Strict):

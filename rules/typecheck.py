@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..parsers.expression_tree import COMPARISONS, Tree, unparse
+from ..parsers.suggest import suggestion
 from .vocabulary import FactType, Vocabulary
 
 # A factor of 1,000 or 1,024 (and their powers) converts a unit: seconds * 1e3 are milliseconds.
@@ -137,8 +138,6 @@ def _check_comparison(tree: Tree, operands: list[Measure], vocabulary: Vocabular
     for fact, word in ((left, right), (right, left)):
         entry = vocabulary.entry(fact[1]) if fact[0] == "name" else None
         if entry and entry.values and word[0] == "text" and word[1] not in entry.values:
-            from .documents import suggestion
-
             what = f'"{word[1]}" is not a value of {fact[1]}'
             raise TypeFault(what, str(word[1]), suggestion(word[1], set(entry.values)))
     if not units_fit(operands[0], operands[1], vocabulary):

@@ -32,6 +32,7 @@ class Entry:
     cost: int  # rank: the cheaper measurement comes first
     values: tuple[str, ...] = ()  # of a text; empty: any
     default: Value | None = None  # of a fact that rules set: its value when none of them fires
+    headline: bool = False  # named first when a change is told: blocks per SM, active warps
 
 
 @dataclass(frozen=True)
