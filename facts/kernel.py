@@ -1,0 +1,168 @@
+"""The analysis of one function: control flow, the K-tile loop, the mix, and the facts they give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..parsers.listing import Function
+from .control_flow import ControlFlow, control_flow
+from .instructions import InstructionTable
+from .loop_linear import Known
+from .loop_ranges import Ranges
+from .loop_roles import Roles
+from .loop_values import Values
+from .loop_weights import Times
+from .loops import Loops, find_loops
+from .mix import MixLine, at_addresses, mix, mix_facts
+from .model import Fact, Missing, Source
+from .tile import TileLoop, tile_loop
+
+BARRIER = "BAR"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One function with everything that its code tells."""
+
+    function: Function
+    flow: ControlFlow
+    loops: Loops
+    tile: TileLoop | None
+    mix: list[MixLine]
+    loop_addresses: frozenset[int] | None
+
+
+def analyse(function: Function, table: InstructionTable, known: Known) -> Kernel:
+    """Find the loops, choose the K-tile loop and count; `known` is what launch and problem tell."""
+    flow = control_flow(function)
+    loops = find_loops(flow)
+    ranges = Ranges(Values(flow), known)
+    tile = tile_loop(loops, Roles(table), ranges)
+    addresses = None
+    if tile is not None:
+        addresses = frozenset(
+            instruction.address
+            for block, times in tile.weights.times.items()
+            if times.high != 0
+            for instruction in flow.instructions(block)
+        )
+    rows = mix(function.instructions, addresses)
+    return Kernel(function, flow, loops, tile, rows, addresses)
+
+
+def kernel_facts(kernel: Kernel, table: InstructionTable) -> tuple[list[Fact], list[Missing]]:
+    """Give what the code says of itself, each with the addresses that it rests on."""
+    function = kernel.function
+    facts = [*_function_facts(kernel, table), *mix_facts(function.instructions, kernel.loop_addresses)]
+    missing: list[Missing] = []
+    precision = _precision(kernel, table)
+    if precision is None:
+        missing.append(
+            Missing("roofline.precision", "no arithmetic whose precision the tables know")
+        )
+    else:
+        facts.append(precision)
+    if kernel.tile is None:
+        names = ("compute_op", "compute_ops", "load_ops", "load_bytes", "flops", "instructions")
+        missing += [Missing(f"tile.{name}", "the kernel has no K-tile loop") for name in names]
+        return facts, missing
+    loop_facts, loop_missing = _loop_facts(kernel.tile, kernel)
+    return facts + loop_facts, missing + loop_missing
+
+
+def _function_facts(kernel: Kernel, table: InstructionTable) -> list[Fact]:
+    function = kernel.function
+    unknown = [i for i in function.instructions if table.info(i) is None]
+    names = ", ".join(sorted({i.opcode for i in unknown})) or "none"
+    blind = [branch.address for branch in kernel.flow.indirect if not branch.targets]
+    calls = [i.address for i in function.instructions if i.opcode == "CALL"]
+    whole = Source("sass", f"{function.name}, {len(function.instructions)} instructions")
+    return [
+        Fact("kernel.has_encodings", function.has_control, "", whole),
+        Fact("kernel.instructions", len(function.instructions), "instructions", whole),
+        Fact(
+            "kernel.unknown_opcodes",
+            len(unknown),
+            "instructions",
+            Source("sass", f"opcodes: {names}"),
+        ),
+        Fact("kernel.unknown_branch_targets", len(blind), "instructions", at_addresses(blind)),
+        Fact("kernel.calls", len(calls), "instructions", at_addresses(calls)),
+    ]
+
+
+def _precision(kernel: Kernel, table: InstructionTable) -> Fact | None:
+    """Take the precision that carries most FLOP: of the loop, else of the whole function.
+
+    Address arithmetic is integer work beside the floating-point work, so integers count only
+    where nothing else computes.
+    """
+    inside = kernel.loop_addresses
+    flops: Counter[str] = Counter()
+    where: dict[str, list[int]] = {}
+    for instruction in kernel.function.instructions:
+        if instruction.never_executes or (inside is not None and instruction.address not in inside):
+            continue
+        info = table.info(instruction)
+        if info is None or info.precision is None or info.family != "compute":
+            continue
+        flops[info.precision] += info.flops_per_warp or 1
+        where.setdefault(info.precision, []).append(instruction.address)
+    if not flops:
+        return None
+    best = max(sorted(flops), key=lambda name: flops[name])
+    return Fact("roofline.precision", best, "", at_addresses(where[best]))
+
+
+def _loop_facts(tile: TileLoop, kernel: Kernel) -> tuple[list[Fact], list[Missing]]:
+    facts: list[Fact] = []
+    missing: list[Missing] = []
+    span = Source("sass", f"loop 0x{tile.loop.first:04x} to 0x{tile.loop.last:04x}")
+    if tile.compute_op is None:
+        missing.append(Missing("tile.compute_op", "the loop computes nothing"))
+    else:
+        facts.append(Fact("tile.compute_op", tile.compute_op, "", span))
+    counts: list[tuple[str, Times | None, str, Source]] = [
+        ("compute_ops", tile.compute_ops.times, "instructions", _at(tile.compute_ops.addresses)),
+        ("load_ops", tile.load_ops.times, "loads", _at(tile.load_ops.addresses)),
+        ("load_bytes", tile.load_bytes, "B", _at(tile.load_ops.addresses)),
+        ("flops", tile.flops, "FLOP", _at(tile.compute_ops.addresses)),
+        ("instructions", tile.instructions, "instructions", span),
+    ]
+    for name, times, unit, source in counts:
+        _add_count(facts, missing, f"tile.{name}", times, unit, source)
+    for opcode, share in tile.flop_fractions.items():
+        facts.append(Fact(f"tile.{opcode.lower()}_fraction", share, "", span))
+    barriers = _in_loop(kernel, BARRIER)
+    facts.append(Fact("tile.barriers", len(barriers), "instructions", _at(barriers)))
+    return facts, missing
+
+
+def _add_count(
+    facts: list[Fact], missing: list[Missing], name: str, times: Times | None, unit: str, at: Source
+) -> None:
+    """A count that the code settles is a fact; a range is missing, and the reason is the range."""
+    if times is None:
+        missing.append(Missing(name, "a mnemonic in the loop does not tell its size"))
+        return
+    value = times.low if times.is_exact else times.expected
+    if value is None:
+        high = "any number" if times.high is None else str(times.high)
+        missing.append(Missing(name, f"between {times.low} and {high} per iteration"))
+        return
+    facts.append(Fact(name, value, unit, at))
+
+
+def _in_loop(kernel: Kernel, opcode: str) -> list[int]:
+    inside = kernel.loop_addresses or frozenset()
+    return [
+        i.address
+        for i in kernel.function.instructions
+        if i.opcode == opcode and i.address in inside and not i.never_executes
+    ]
+
+
+def _at(addresses: Iterable[int]) -> Source:
+    return at_addresses(addresses)
