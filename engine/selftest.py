@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ..facts.model import Fact, FactBase, Source
-from ..parsers.errors import KneckError
+from ..parsers.errors import KneckError, KnowledgeError, Place
+from ..parsers.suggest import suggestion
 from ..rules.model import Knowledge, Rule, RuleTest
+from ..rules.overlay import KnowledgeFolder
 from .infer import Inference, infer
 
 Hardware = Callable[[str], Iterable[Fact]]  # the facts of an architecture or a device, by its name
@@ -23,7 +26,14 @@ class FailedTest:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.rule.file}:{self.test.line}: {self.rule.id}: {self.what}"
+        return str(self.error)
+
+    @property
+    def error(self) -> KnowledgeError:
+        """Give the fault in the form of the others that `kb check` reports."""
+        place = Place(self.rule.file, self.test.line)
+        help = f"correct the test, or the rule; its conditions begin at line {self.rule.line}"
+        return KnowledgeError(f"{self.rule.id}: a test fails: {self.what}", place, help)
 
 
 def run_tests(
@@ -83,3 +93,25 @@ def _not_holding(inference: Inference, rule: Rule) -> list[str]:
 def _reason(inference: Inference, rule: Rule) -> str:
     open_ones = _not_holding(inference, rule)
     return f" ({'; '.join(open_ones)})" if open_ones else ""
+
+
+def failed_tests(folders: Sequence[KnowledgeFolder]) -> list[FailedTest]:
+    """Run all rule tests of these folders, with the architectures and devices that they hold."""
+    from ..rules.cache import load_knowledge
+    from ..rules.hardware import architecture_names, load_architecture, load_device
+
+    paths = [folder.path for folder in folders]
+
+    @cache
+    def architecture(name: str) -> tuple[Fact, ...]:
+        found = load_architecture(name, paths)
+        if found is None:
+            known = architecture_names(paths)
+            raise KneckError(f'unknown architecture "{name}"; {suggestion(name, known)}')
+        return found.facts
+
+    @cache
+    def device(name: str) -> tuple[Fact, ...]:
+        return load_device(name, paths).facts
+
+    return run_tests(load_knowledge(folders), architecture, device)

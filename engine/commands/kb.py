@@ -70,7 +70,7 @@ def document(rule: Rule) -> str:
         gains = [f"{name}: {part.text}" for name, part in parts if part is not None]
         gains.append(f"basis: {gain.basis}")
     sections: list[tuple[str, list[str]]] = [
-        ("Why", [rule.why]),
+        ("Why", [rule.why.text]),
         ("Do", [rule.action.text] if rule.action else []),
         ("Fires when all hold", [condition.text for condition in rule.when]),
         ("Unless one holds", [condition.text for condition in rule.unless]),
@@ -102,8 +102,10 @@ def check(folder: str | None, kb: tuple[str, ...]) -> int:
     """
     from ...rules.load import check as faults_of
     from ...rules.overlay import knowledge_folders
+    from ..selftest import failed_tests
 
-    faults = faults_of(knowledge_folders((*kb, *([folder] if folder else []))))
+    folders = knowledge_folders((*kb, *([folder] if folder else [])))
+    faults = faults_of(folders) or [test.error for test in failed_tests(folders)]
     for fault in faults:
         click.echo(str(fault), err=True)
     if faults:
