@@ -1,4 +1,5 @@
-// A stack machine: the switch over dense operation codes becomes an indirect branch (BRX) in the loop.
+// A stack machine with a program of 16 steps: the switch over dense operation codes becomes an
+// indirect branch (BRX) in the loop.
 
 extern "C" __global__ void __launch_bounds__(128)
     switch_brx(float* __restrict__ y, const float* __restrict__ x, const int* __restrict__ program,
@@ -7,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(128)
     float a = x[i], b = 1.0f;
 #pragma unroll 1
     for (int pc = 0; pc < steps; ++pc) {
-        switch (program[pc]) {
+        switch (program[pc & 15]) {
             case 0: a = a + b; break;
             case 1: a = a * b; break;
             case 2: b = a - b; break;
