@@ -250,7 +250,7 @@ class FactRow:
     name: str
     value: bool | Number | str
     unit: str
-    source: dict[str, str]
+    source: dict[str, str | list[str]]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,220 @@
+"""From an inference to the diagnosis: every section of the JSON, each list in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..facts.derive import Derivation
+from ..facts.kernel import Kernel
+from ..facts.mix import MixLine
+from ..facts.model import Fact
+from ..rules.model import Rule
+from . import diagnosis as d
+from . import sections
+from .conflicts import Related, relations
+from .explain import why
+from .infer import Inference
+from .missing import missing_facts
+from .plan import plan
+from .rank import Ranked, rank
+from .sections import UNKNOWN, View
+from .whynot import WhyNot, near_misses
+from .wording import render
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the diagnosis is about, beside the facts."""
+
+    kernel: Kernel
+    name: str
+    demangled: str
+    source: str
+    tool: d.Tool
+    stalls: list[d.StallRow] = field(default_factory=list)
+
+
+def assemble(
+    subject: Subject, inference: Inference, derivations: Sequence[Derivation]
+) -> d.Diagnosis:
+    """Build the diagnosis; the same facts and rules give the same one."""
+    v = View(inference.facts)
+    ranked = rank(inference)
+    edges = relations(inference, derivations)
+    best = plan(ranked, edges, inference)
+    undecided = [
+        r for r in inference.knowledge.rules if inference.outcomes[r.id].state == "undecided"
+    ]
+    return d.Diagnosis(
+        tool=subject.tool,
+        kernel=d.Kernel(
+            subject.name, subject.demangled, subject.kernel.function.arch, subject.source
+        ),
+        launch=sections.launch(v),
+        device=sections.device(v),
+        baseline=sections.baseline(v),
+        roofline=sections.roofline(v),
+        bound=v.judgement("bound"),
+        bound_detail=_bound_detail(v, inference),
+        bounds=sections.bounds(v),
+        occupancy=sections.occupancy(v),
+        tile=_tile(subject.kernel, v),
+        mix=[_mix_row(row) for row in subject.kernel.mix],
+        stalls=subject.stalls,
+        smem=sections.smem(v),
+        strategies=[_strategy(item, edges, inference) for item in ranked],
+        not_chosen=_not_chosen(inference),
+        pitfalls=[_pitfall(rule, inference) for rule in inference.fired("pitfall")],
+        conflicts=[d.Conflict(list(e.between), e.kind, e.because) for e in edges],
+        plan=d.Plan(list(best.strategies), {"low": best.low, "high": best.high}),
+        missing=[
+            d.MissingFact(gap.fact, list(gap.would_decide), gap.how)
+            for gap in missing_facts(inference, undecided)
+        ],
+        checklist=sections.checklist(v),
+        limits=[d.Limit(r.id, _said(r, inference)) for r in inference.fired("limitation")],
+        facts=[_fact_row(fact) for fact in inference.facts],
+    )
+
+
+def _said(rule: Rule, inference: Inference) -> str:
+    return render(rule.why, inference.facts.value, inference.knowledge.vocabulary)
+
+
+def _bound_detail(v: View, inference: Inference) -> d.BoundDetail:
+    """Say what decided: the share of each side, and the causes of a latency verdict."""
+    largest = max(sections.bounds(v), key=lambda row: row.share or 0, default=None)
+    causes = [
+        name.removeprefix("cause.").replace("_", " ")
+        for name in sorted(inference.facts.facts)
+        if name.startswith("cause.") and v.claim(name)
+    ]
+    bound = v.judgement("bound")
+    known = largest is not None and largest.share is not None
+    return d.BoundDetail(
+        resource=largest.resource if known and largest is not None else None,
+        cause=", ".join(causes) if bound == "latency" and causes else None,
+        predicted=False,
+        confidence=v.judgement("bound_detail.confidence") if bound != UNKNOWN else "low",
+        unexplained_share=_unexplained(v),
+        reasons=_reasons(inference),
+    )
+
+
+def _unexplained(v: View) -> float | None:
+    attained = v.number("roofline.attained_fraction")
+    return None if attained is None else max(0.0, 1 - attained)
+
+
+def _reasons(inference: Inference) -> list[str]:
+    """Give the reason of each verdict that decided the bound, and of each cause."""
+    deciding = [
+        rule
+        for rule in inference.fired("verdict")
+        if any(name == "bound" or name.startswith("cause.") for name in rule.sets)
+    ]
+    return [f"{rule.title}: {_evidence(rule, inference)}" for rule in deciding]
+
+
+def _evidence(rule: Rule, inference: Inference) -> str:
+    return ", ".join(
+        _compared(condition.text, condition.expression.names, inference) for condition in rule.when
+    )
+
+
+def _compared(text: str, names: Sequence[str], inference: Inference) -> str:
+    """Write a condition with the values that it compared."""
+    from . import numbers as n
+
+    values = [n.anything(inference.facts.value(name)) for name in names]
+    told = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
+    return f"{text} ({told})"
+
+
+def _tile(kernel: Kernel, v: View) -> d.Tile | None:
+    tile = kernel.tile
+    if tile is None:
+        return None
+    loop = tile.loop
+    instructions = v.number("tile.instructions")
+    return d.Tile(
+        d.Loop(
+            f"0x{loop.first:04x}",
+            f"0x{loop.last:04x}",
+            loop.depth,
+            int(instructions) if instructions is not None else tile.instructions.low,
+            tile.chosen_because,
+        ),
+        v.text("tile.compute_op"),
+        v.number("tile.compute_ops"),
+        v.number("tile.load_ops"),
+        v.number("tile.load_bytes"),
+        v.number("tile.ratio"),
+        v.judgement("tile.class"),
+        v.number("tile.flops_per_byte"),
+        v.judgement("tile.cp_async"),
+    )
+
+
+def _mix_row(row: MixLine) -> d.MixRow:
+    stalls = None if row.stalls is None else {str(s): count for s, count in row.stalls.items()}
+    return d.MixRow(row.mnemonic, row.opcode, row.count, row.in_loop, None, stalls, "")
+
+
+def _strategy(item: Ranked, edges: Sequence[Related], inference: Inference) -> d.Strategy:
+    rule = item.rule
+    look, words = inference.facts.value, inference.knowledge.vocabulary
+    gain = d.Gain(item.gain.low, item.gain.high, item.gain.basis)
+    conflicts = sorted(
+        {_other(e, rule.id) for e in edges if e.kind != "enables" and rule.id in e.between}
+    )
+    unlocks = sorted(
+        {e.between[1] for e in edges if e.kind == "enables" and e.between[0] == rule.id}
+    )
+    return d.Strategy(
+        id=rule.id,
+        title=rule.title,
+        action=render(rule.action, look, words),
+        rank=item.rank,
+        gain=gain,
+        status=rule.status,
+        limited_by=item.gain.limited_by,
+        conflicts=conflicts,
+        unlocks=unlocks,
+        evidence=list(rule.evidence),
+        experiment=render(rule.experiment, look, words) or None,
+        wrong_when=list(rule.wrong_when),
+        file=rule.file,
+        why=why(inference, rule.id),
+    )
+
+
+def _other(edge: Related, id: str) -> str:
+    return edge.between[1] if edge.between[0] == id else edge.between[0]
+
+
+def _pitfall(rule: Rule, inference: Inference) -> d.Pitfall:
+    title = f"{rule.title}. {_said(rule, inference)}"
+    return d.Pitfall(rule.id, title, rule.severity or "note", why(inference, rule.id))
+
+
+def _not_chosen(inference: Inference) -> list[d.NotChosen]:
+    rules = [*inference.silent("strategy"), *inference.undecided("strategy")]
+    return [_not_chosen_row(found) for found in near_misses(inference, rules)]
+
+
+def _not_chosen_row(found: WhyNot) -> d.NotChosen:
+    failed = [
+        d.FailedCondition(f.condition, f.fact, f.value, f.needed, f.margin)
+        for f in found.failed
+        if f.holds is False
+    ]
+    return d.NotChosen(found.rule.id, found.rule.title, failed, list(found.unknown))
+
+
+def _fact_row(fact: Fact) -> d.FactRow:
+    source: dict[str, str | list[str]] = {"kind": fact.source.kind, "detail": fact.source.detail}
+    if fact.inputs:
+        source["inputs"] = list(fact.inputs)
+    return d.FactRow(fact.name, fact.value, fact.unit, source)
