@@ -50,3 +50,9 @@ def refused_names() -> str:
 def first_readable() -> str:
     """Name the first architecture that kneck reads."""
     return f"sm_{_table()[0]}"
+
+
+def family(arch: str) -> str:
+    """Give the architecture without the letter of chip- or family-specific code, `sm_90a` too."""
+    number = sm_number(arch)
+    return arch if number is None else f"sm_{number}"

@@ -145,3 +145,6 @@ class ResourceRecord:
     constant_banks: tuple[tuple[int, int], ...] | None = None  # (bank, bytes); `constant` is bank 0
     path: str = "<text>"
     line: int = 0
+    required_block: tuple[int, int, int] | None = None  # .reqntid
+    parameter_base: int | None = None  # offset of the first parameter in constant bank 0
+    cluster: tuple[int, int, int] | None = None  # blocks per cluster that the code states
