@@ -20,6 +20,8 @@ from .model import Knowledge
 from .overlay import KnowledgeFolder
 
 FORMAT = 2  # of the JSON; raised when the records change
+PREFIX = "knowledge-"
+MOST_KEPT = 8  # files; one for each set of folders in use
 
 
 def load_knowledge(
@@ -56,7 +58,7 @@ def _key(folders: Sequence[KnowledgeFolder], files: Sequence[KnowledgeFile]) -> 
 
 def _cache_file(key: str, environ: Mapping[str, str]) -> str | None:
     folder = cache_folder(environ)
-    return None if folder is None else os.path.join(folder, f"knowledge-{key[:32]}.json")
+    return None if folder is None else os.path.join(folder, f"{PREFIX}{key[:32]}.json")
 
 
 def _read(path: str | None) -> Knowledge | None:
@@ -66,7 +68,7 @@ def _read(path: str | None) -> Knowledge | None:
         with open(path, encoding="utf-8") as file:
             data: Any = json.load(file)
         return knowledge_from_json(data)
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None  # no cache yet, or not what this version wrote
 
 
@@ -80,8 +82,17 @@ def _write(path: str | None, knowledge: Knowledge) -> None:
         with open(beside, "w", encoding="utf-8") as file:
             json.dump(knowledge_to_json(knowledge), file, separators=(",", ":"))
         os.replace(beside, path)
+        _prune(os.path.dirname(path))
     except OSError:
         _remove(beside)  # a full disk or a read-only home: the next run reads the folders again
+
+
+def _prune(folder: str) -> None:
+    """Remove what older knowledge bases left behind."""
+    with os.scandir(folder) as found:
+        kept = [(e.stat().st_mtime, e.path) for e in found if e.name.startswith(PREFIX)]
+    for _, path in sorted(kept)[:-MOST_KEPT]:
+        _remove(path)
 
 
 def _remove(path: str) -> None:

@@ -104,9 +104,9 @@ class RuleCompiler:
             if checked is None:
                 continue
             place = self.document.text_place(*at)
-            what = _not_one_comparison(checked[0])
-            if what:
-                self.faults.add(what, place, "write one comparison per line")
+            wrong = _not_one_comparison(checked[0])
+            if wrong:
+                self.faults.add(wrong[0], place, wrong[1])
             else:
                 found.append(Condition(checked[0], place.line, place.column))
         return tuple(found)
@@ -255,16 +255,18 @@ def suggest_fact(name: str, vocabulary: Vocabulary) -> str:
     return f'did you mean "{near[0]}"?' if near else "facts are listed in kb/vocabulary.yaml"
 
 
-def _not_one_comparison(expression: Expression) -> str | None:
+def _not_one_comparison(expression: Expression) -> tuple[str, str] | None:
+    """Say what is wrong with a condition, and the next step."""
     tree = expression.tree
+    if tree[0] == "not" and tree[1][0] in COMPARISONS:
+        return '"not" stands before a fact, not before a comparison', "write the opposite one"
     if tree[0] == "not":
         tree = tree[1]
-        if tree[0] in COMPARISONS:
-            return '"not" stands before a fact; write the opposite comparison instead'
-    if tree[0] in ("and", "or", "if"):
-        return f'a condition is one comparison, without "{tree[0]}"'
+    if tree[0] in ("and", "or", "if", "not"):
+        help = "write one comparison per line; for another way to fire, write another rule"
+        return f'a condition is one comparison, without "{tree[0]}"', help
     if not expression.names:
-        return "a condition must ask for a fact"
+        return "a condition must ask for a fact", "name one: tile.ratio < 5"
     return None
 
 
