@@ -132,7 +132,7 @@ def load_method(folders: Sequence[Path]) -> tuple[Fact, ...]:
     for document in _single_files(folders, "method.yaml"):
         for key in _mapping(document):
             figure: MethodFigure = validate(document, MethodFigure, key)
-            _check_sources(document, figure.source, sources, key)
+            check_sources(document, figure.source, sources, key)
             detail = f"{document.place(key)} [{', '.join(figure.source)}], {figure.status}"
             found[key] = Fact(f"method.{key}", figure.value, figure.unit, Source("kb", detail))
     return tuple(found.values())
@@ -168,7 +168,7 @@ def _architecture(folder: Path, path: Path, sources: Mapping[str, str]) -> Archi
     for name in (*FLAT_GROUPS, "rates", "tensor", "timing"):
         group: Group | None = getattr(parsed, name)
         if group is not None:
-            _check_sources(document, group.source, sources, name, "source")
+            check_sources(document, group.source, sources, name, "source")
         if group is not None and name in (*FLAT_GROUPS, "rates"):
             prefix = "arch.rate." if name == "rates" else "arch."
             facts.extend(_facts_of(document, group, prefix, name))
@@ -207,7 +207,7 @@ def _device(folder: Path, path: Path, sources: Mapping[str, str]) -> Device:
     document = read_file(folder, path)
     parsed = validate(document, DeviceFile)
     _check_name(document, "id", parsed.id, path)
-    _check_sources(document, parsed.chip.source, sources, "chip", "source")
+    check_sources(document, parsed.chip.source, sources, "chip", "source")
     facts = [
         _fact(document, "device.id", parsed.id, "", "id"),
         _fact(document, "device.name", parsed.name, "", "name"),
@@ -238,7 +238,7 @@ def _peaks(
             peaks[basis] = _ceilings(document, ceilings, basis, sources)  # type: ignore[arg-type]
     measured = parsed.peaks.measured
     for name, figure in measured.items():
-        _check_sources(document, figure.source, sources, "peaks", "measured", name, "source")
+        check_sources(document, figure.source, sources, "peaks", "measured", name, "source")
         place = document.place("peaks", "measured", name)
         detail = f"{place}, {figure.command}, spread {figure.spread:.1%}"
         status = "measured" if figure.stable else "contested"
@@ -250,13 +250,13 @@ def _peaks(
 def _ceilings(
     document: Document, ceilings: Ceilings, basis: PeaksBasis, sources: Mapping[str, str]
 ) -> dict[str, Peak]:
-    _check_sources(document, ceilings.source, sources, "peaks", basis, "source")
+    check_sources(document, ceilings.source, sources, "peaks", basis, "source")
     found: dict[str, Peak] = {}
     for name, value in _figures(ceilings).items():
         evidence = getattr(ceilings, "evidence", {}).get(name)
         keys, status = ceilings.source, ceilings.status
         if evidence is not None:
-            _check_sources(document, evidence.source, sources, "peaks", basis, "evidence", name)
+            check_sources(document, evidence.source, sources, "peaks", basis, "evidence", name)
             keys, status = evidence.source, evidence.status
         detail = f"{document.place('peaks', basis, name)} [{', '.join(keys)}]"
         if evidence is not None:
@@ -296,9 +296,10 @@ def _check_name(document: Document, key: str, value: str, path: Path) -> None:
         )
 
 
-def _check_sources(
+def check_sources(
     document: Document, keys: tuple[str, ...], sources: Mapping[str, str], *at: str | int
 ) -> None:
+    """Refuse the key of a source that kb/sources.yaml does not have."""
     for key in keys:
         if key not in sources:
             raise document.error(f'unknown source "{key}"', *at, help=suggestion(key, set(sources)))
