@@ -25,10 +25,11 @@ class InstructionTable(Protocol):
     def info(self, instruction: Instruction) -> InstructionInfo | None: ...
 
 
-COMPUTE = "compute"
-GLOBAL_LOADS = frozenset({"global_load", "async_copy"})
-BULK_COPY = "bulk_copy"
-SHARED_STORE = "shared_store"
+COMPUTE_PREFIX = "compute"  # compute_fma, compute_tensor, ...
+GLOBAL_LOADS = frozenset({"load_global", "load_generic", "async_copy"})
+ASYNC_COPY = "async_copy"
+BULK_LOAD = "bulk_load"
+SHARED_STORE = "store_shared"
 _RETRIED_MODIFIERS = frozenset({"CAS", "CAST", "PHASECHK", "TRYWAIT"})
 _STRONG = "STRONG"
 
@@ -43,6 +44,7 @@ class Role:
     is_load: bool
     load_bytes: int | None
     is_bulk_copy: bool
+    is_async_copy: bool
     is_shared_store: bool
     is_retried: bool
 
@@ -68,11 +70,12 @@ class Roles:
         modifiers = set(instruction.modifiers)
         return Role(
             is_known=info is not None,
-            is_compute=family == COMPUTE,
+            is_compute=family.startswith(COMPUTE_PREFIX),
             flops=None if info is None else info.flops_per_warp,
             is_load=is_load,
             load_bytes=info.bytes_per_thread if info is not None and is_load else None,
-            is_bulk_copy=family == BULK_COPY,
+            is_bulk_copy=family == BULK_LOAD,
+            is_async_copy=family == ASYNC_COPY,
             is_shared_store=family == SHARED_STORE,
             is_retried=not _RETRIED_MODIFIERS.isdisjoint(modifiers)
             or (is_load and _STRONG in modifiers),

@@ -1,0 +1,151 @@
+"""How much shorter the stall counts of a loop could be, all at once.
+
+The stalls are shortened one after another in program order, each as far as every constraint
+around it allows with the others as they then are. So the result holds for all of them together,
+and each of them alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..parsers.listing import Instruction
+from .dep_constraints import Constraint, Constraints
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """The stall count of one instruction: as it is, and as it could be.
+
+    `is_independent` tells that no data and no ordering instruction needs the stall as it is; the
+    pipe still may.
+    """
+
+    position: int
+    address: int
+    stall: int
+    required: int
+    is_independent: bool
+
+    @property
+    def slack(self) -> int:
+        """Give the cycles that could go."""
+        return self.stall - self.required
+
+
+@dataclass(frozen=True, slots=True)
+class StallRow:
+    """Fixed-latency instructions of a loop with the same mnemonic and stall count.
+
+    `required` is the largest stall that those with slack need, or the present one where none has
+    slack; `reducible_cycles` is their sum over one iteration.
+    """
+
+    mnemonic: str
+    opcode: str
+    stall: int
+    count: int
+    independent: int
+    required: int
+    reducible_cycles: int
+    largest_slack: int
+    addresses: tuple[int, ...]
+    reducible_addresses: tuple[int, ...]
+
+
+def stalls(constraints: Constraints, positions: Collection[int]) -> list[Stall]:
+    """Find the stall that each fixed-latency instruction of a loop needs."""
+    movable = sorted(position for position in positions if constraints.is_movable(position))
+    found = constraints.collect(positions)
+    needed = _shortened(constraints, movable, found)
+    by_data = _slack_alone(constraints, movable, [c for c in found if c.is_dependence])
+    return [
+        Stall(
+            position,
+            constraints.instructions[position].address,
+            constraints.stall(position),
+            needed[position],
+            by_data[position] > 0,
+        )
+        for position in movable
+    ]
+
+
+def _touching(found: Sequence[Constraint]) -> Mapping[int, list[tuple[int, int]]]:
+    """Position -> (number of the constraint, how often its path passes the position)."""
+    touching: dict[int, list[tuple[int, int]]] = {}
+    for number, constraint in enumerate(found):
+        for position, times in Counter(constraint.path).items():
+            touching.setdefault(position, []).append((number, times))
+    return touching
+
+
+def _shortened(
+    constraints: Constraints, movable: Sequence[int], found: Sequence[Constraint]
+) -> dict[int, int]:
+    room = [sum(map(constraints.stall, c.path)) - c.cycles for c in found]
+    touching = _touching(found)
+    needed: dict[int, int] = {}
+    for position in movable:
+        around = touching.get(position, ())
+        cut = constraints.stall(position) - 1
+        for number, times in around:
+            cut = min(cut, room[number] // times)
+        for number, times in around:
+            room[number] -= cut * times
+        needed[position] = constraints.stall(position) - cut
+    return needed
+
+
+def _slack_alone(
+    constraints: Constraints, movable: Sequence[int], found: Sequence[Constraint]
+) -> dict[int, int]:
+    room = [sum(map(constraints.stall, c.path)) - c.cycles for c in found]
+    touching = _touching(found)
+    return {
+        position: min(
+            (room[number] // times for number, times in touching.get(position, ())),
+            default=constraints.stall(position),
+        )
+        for position in movable
+    }
+
+
+def stall_rows(
+    found: Sequence[Stall],
+    instructions: Sequence[Instruction],
+    times: Callable[[int], int] = lambda _: 1,
+) -> list[StallRow]:
+    """Group stalls by mnemonic and count; `times` gives the executions per iteration."""
+    groups: dict[tuple[str, int], list[Stall]] = {}
+    for stall in found:
+        key = (instructions[stall.position].mnemonic, stall.stall)
+        groups.setdefault(key, []).append(stall)
+    return [
+        _row(mnemonic, count, members, instructions, times)
+        for (mnemonic, count), members in sorted(groups.items())
+    ]
+
+
+def _row(
+    mnemonic: str,
+    count: int,
+    members: list[Stall],
+    instructions: Sequence[Instruction],
+    times: Callable[[int], int],
+) -> StallRow:
+    loose = [stall for stall in members if stall.slack]
+    return StallRow(
+        mnemonic=mnemonic,
+        opcode=instructions[members[0].position].opcode,
+        stall=count,
+        count=len(members),
+        independent=sum(stall.is_independent for stall in members),
+        required=max((stall.required for stall in loose), default=count),
+        reducible_cycles=sum(stall.slack * times(stall.position) for stall in loose),
+        largest_slack=max((stall.slack for stall in loose), default=0),
+        addresses=tuple(stall.address for stall in members),
+        reducible_addresses=tuple(stall.address for stall in loose),
+    )

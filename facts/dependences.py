@@ -1,0 +1,90 @@
+"""What holds up the K-tile loop: loose stalls, chains, scoreboard waits, loads in flight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .dep_chain import Chain, critical_path, loop_carried_chain
+from .dep_constraints import Constraints
+from .dep_operands import OperandRules
+from .dep_sequence import once, ordinary_sequence
+from .dep_stalls import Stall, StallRow, stall_rows, stalls
+from .dep_timing import Timing
+from .dep_waits import InFlight, Wait, loads_in_flight, staged_stores, waits
+from .loop_roles import Roles
+from .loops import Loops
+from .tile import TileLoop
+
+__all__ = ["Chain", "Dependences", "InFlight", "Stall", "StallRow", "Wait", "dependences"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """Dependences of one iteration of a loop, in cycles of one warp.
+
+    `issue_cycles` is the sum of the stall counts of an ordinary iteration: the time a warp needs
+    when it never waits. It and the stalls are None where the listing has no control words.
+    """
+
+    issue_cycles: int | None
+    stalls: tuple[Stall, ...] | None
+    rows: tuple[StallRow, ...] | None
+    carried: Chain
+    critical: Chain
+    waits: tuple[Wait, ...] | None
+    in_flight: InFlight
+    staged_stores: tuple[int, ...]
+    stages_global_through_shared: bool
+
+    def reducible_cycles(self, opcode: str) -> int | None:
+        """Give the cycles per iteration that could go on all instructions of an opcode."""
+        if self.rows is None:
+            return None
+        return sum(row.reducible_cycles for row in self.rows if row.opcode == opcode)
+
+    def largest_slack(self, opcode: str) -> int | None:
+        """Give the most cycles that one instruction of an opcode waits for nothing."""
+        if self.rows is None:
+            return None
+        return max((row.largest_slack for row in self.rows if row.opcode == opcode), default=0)
+
+
+def dependences(
+    loops: Loops, tile: TileLoop, rules: OperandRules, timing: Timing, roles: Roles
+) -> Dependences:
+    """Analyse the chosen loop."""
+    flow = loops.flow
+    instructions = flow.function.instructions
+    constraints = Constraints(flow, rules, timing)
+    sequence = ordinary_sequence(loops, tile.loop, tile.weights)
+    positions = list(once(sequence))
+    has_control = bool(positions) and all(instructions[p].control for p in positions)
+
+    def executions(position: int) -> int:
+        times = tile.weights.times.get(flow.block_of[position])
+        if times is None:
+            return 0
+        return times.low if times.expected is None else times.expected
+
+    inside = [p for block in tile.loop.blocks for p in _positions(loops, block)]
+    found = tuple(stalls(constraints, inside)) if has_control else None
+    staged = staged_stores(positions, instructions, constraints.access, roles)
+    copies = any(roles.of(instructions[p]).is_async_copy for p in positions)
+    return Dependences(
+        issue_cycles=sum(constraints.stall(p) * executions(p) for p in positions)
+        if has_control
+        else None,
+        stalls=found,
+        rows=None if found is None else tuple(stall_rows(found, instructions, executions)),
+        carried=loop_carried_chain(sequence, instructions, constraints.access, timing),
+        critical=critical_path(sequence, instructions, constraints.access, timing),
+        waits=tuple(waits(positions, instructions)) if has_control else None,
+        in_flight=loads_in_flight(positions, instructions, roles),
+        staged_stores=staged,
+        stages_global_through_shared=bool(staged) and not copies,
+    )
+
+
+def _positions(loops: Loops, block: int) -> range:
+    span = loops.flow.blocks[block]
+    return range(span.first, span.end)
