@@ -60,7 +60,8 @@ class Network:
         self.knowledge = weakref.ref(knowledge)
         self.texts = encoder.texts
         self.looked_at = _facts_behind_helpers(encoder.sections)
-        self.rulesets = [_Ruleset(index, s) for index, s in enumerate(encoder.sections)]
+        self.sections = encoder.sections
+        self.rulesets = self._compiled()
         self.lock = threading.Lock()
 
     def run(self, base: FactBase) -> tuple[Firing, ...]:
@@ -72,12 +73,18 @@ class Network:
         if knowledge is None:
             raise EngineError("the knowledge base of this network is gone")
         with self.lock:
-            run = _Run(self, knowledge, base)
             try:
-                return run.firings()
+                return _Run(self, knowledge, base).firings()
+            except EngineError:
+                # A ruleset that lost facts cannot even be emptied; a new one takes its place.
+                self.rulesets = self._compiled()
+                raise
             finally:
                 for ruleset in self.rulesets:
                     ruleset.forget()
+
+    def _compiled(self) -> list[_Ruleset]:
+        return [_Ruleset(index, section) for index, section in enumerate(self.sections)]
 
 
 class _Ruleset:
