@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import durable_rules_engine as durable  # type: ignore[import-not-found]
 
 from ..facts.model import FactBase, Value
+from ..parsers.errors import KnowledgeError
 from ..parsers.expression_tree import evaluate_tree, names_in
 from ..rules.model import Knowledge
 from .encoding import (
@@ -73,15 +74,26 @@ class Network:
         if knowledge is None:
             raise EngineError("the knowledge base of this network is gone")
         with self.lock:
+            intact = False
+            self.rulesets = self.rulesets or self._compiled()
             try:
-                return _Run(self, knowledge, base).firings()
-            except EngineError:
-                # A ruleset that lost facts cannot even be emptied; a new one takes its place.
-                self.rulesets = self._compiled()
+                firings = _Run(self, knowledge, base).firings()
+                intact = True
+                return firings
+            except KnowledgeError:
+                intact = True
                 raise
+            except durable.error as error:
+                raise EngineError(f"durable_rules failed: {error}") from error
             finally:
-                for ruleset in self.rulesets:
-                    ruleset.forget()
+                self._clean(intact)
+
+    def _clean(self, intact: bool) -> None:
+        """Empty the rulesets; those of a run that broke off crash when emptied, so replace them."""
+        if not intact:
+            self.rulesets = []  # compiled again by the next run
+        for ruleset in self.rulesets:
+            ruleset.forget()
 
     def _compiled(self) -> list[_Ruleset]:
         return [_Ruleset(index, section) for index, section in enumerate(self.sections)]
