@@ -3,27 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..parsers.listing import Instruction
-
-
-class InstructionInfo(Protocol):
-    """What the instruction table says of one instruction; see facts/instructions.py."""
-
-    @property
-    def family(self) -> str: ...
-    @property
-    def flops_per_warp(self) -> int | None: ...
-    @property
-    def bytes_per_thread(self) -> int | None: ...
-
-
-class InstructionTable(Protocol):
-    """Look-up by instruction, None where the opcode is not known."""
-
-    def info(self, instruction: Instruction) -> InstructionInfo | None: ...
-
+from .instructions import InstructionTable
 
 COMPUTE_PREFIX = "compute"  # compute_fma, compute_tensor, ...
 GLOBAL_LOADS = frozenset({"load_global", "load_generic", "async_copy"})
@@ -50,21 +32,23 @@ class Role:
 
 
 class Roles:
-    """Roles by mnemonic, each looked up once."""
+    """Roles by mnemonic on one architecture, each looked up once."""
 
-    def __init__(self, table: InstructionTable) -> None:
+    def __init__(self, table: InstructionTable, arch: str) -> None:
         self.table = table
-        self._found: dict[str, Role] = {}
+        self.arch = arch
+        self._found: dict[tuple[str, tuple[str, ...]], Role] = {}
 
     def of(self, instruction: Instruction) -> Role:
         """Give the role of an instruction."""
-        role = self._found.get(instruction.mnemonic)
+        key = (instruction.mnemonic, _zeros(instruction))
+        role = self._found.get(key)
         if role is None:
-            role = self._found[instruction.mnemonic] = self._role(instruction)
+            role = self._found[key] = self._role(instruction)
         return role
 
     def _role(self, instruction: Instruction) -> Role:
-        info = self.table.info(instruction)
+        info = self.table.info(instruction, self.arch)
         family = "" if info is None else info.family
         is_load = family in GLOBAL_LOADS
         modifiers = set(instruction.modifiers)
@@ -80,3 +64,8 @@ class Roles:
             is_retried=not _RETRIED_MODIFIERS.isdisjoint(modifiers)
             or (is_load and _STRONG in modifiers),
         )
+
+
+def _zeros(instruction: Instruction) -> tuple[str, ...]:
+    """Give the operands that may make an instruction a plain move: the table asks for RZ only."""
+    return tuple(o.text.lstrip("-") for o in instruction.operands[1:3] if o.text.endswith("RZ"))
