@@ -128,7 +128,8 @@ class InstructionTable:
         key = (mnemonic, operands, arch, product_class)
         if key not in self._known:
             said = self._said(candidates, modifiers, dict(operands))
-            self._known[key] = said and self._describe(said, mnemonic, arch, product_class)
+            described = self._describe(said, mnemonic, arch, product_class) if said else None
+            self._known[key] = described
         return self._known[key]
 
     def architecture(self, arch: str) -> Architecture | None:
@@ -198,7 +199,9 @@ class InstructionTable:
             latency_kind=kind,
             latency_cycles=cycles,
             issue_interval_cycles=self._interval(timing, architecture, known, work, product_class),
-            written_stall_cycles=architecture and architecture.timing.written_stall.get(timing),
+            written_stall_cycles=None
+            if architecture is None
+            else architecture.timing.written_stall.get(timing),
         )
 
     def _latency(

@@ -228,6 +228,8 @@ class Distances(Strict):
     predicate_to_guard: PositiveInt | None = None
     uniform_predicate_to_guard: PositiveInt | None = None
     scoreboard_to_wait: PositiveInt | None = None
+    operand_to_load: PositiveInt | None = None  # a load into a register that was just read
+    tensor_operand_to_write: PositiveInt | None = None
     control_stall: PositiveInt | None = None
     yield_from_stall: PositiveInt | None = None
 

@@ -10,13 +10,10 @@ from ..facts.hardware import Architecture
 from ..facts.instructions import BY_WIDTH, UNKNOWN, Entry, InstructionTable, TimingClass
 from ..parsers.errors import KnowledgeError, Place
 from ..parsers.expression import Expression, parse_expression
-from .documents import Document, suggestion, validate
-from .hardware import (
-    check_sources,
-    load_architectures,
-    load_sources,
-    read_file,
-)
+from ..parsers.suggest import suggestion
+from .documents import Document, validate
+from .hardware import load_architectures
+from .hardware_files import check_sources, load_sources, read_file
 from .instruction_schema import ClassesFile, EntryFile, InstructionFile
 
 FOLDER = "instructions"
