@@ -49,9 +49,9 @@ class Effect:
         effects = ", ".join(self._change(name) for name in self.changes)
         support = support_of(target, self.after.facts)
         vocabulary = self.after.knowledge.vocabulary
-        moved = [name for name in sorted(self.after.facts.facts) if self._moved(name)]
+        moved = [fact.name for fact in self.after.base if self._moved(fact.name)]
         headlines = [n for n in moved if (e := vocabulary.entry(n)) is not None and e.headline]
-        others = [name for name in moved if name in support and name not in headlines]
+        others = [n for n in moved if n in support and n not in headlines]
         shown_facts = [n for n in (*headlines, *others) if n not in self.changes][:MOST_TOLD]
         led_to = ", ".join(self._change(name) for name in shown_facts)
         return f"{effects}: {led_to}" if led_to else effects
@@ -78,7 +78,9 @@ class Effect:
 
     def _change(self, name: str) -> str:
         fact = self.after.facts.facts[name]
-        unit = f" {fact.unit}" if fact.unit in self.after.knowledge.vocabulary.units else ""
+        vocabulary = self.after.knowledge.vocabulary
+        entry = vocabulary.entry(name)
+        unit = f" {entry.unit}" if entry and entry.unit in vocabulary.units else ""
         return f"{name} {shown(self.before.facts.value(name))} -> {shown(fact.value)}{unit}"
 
 
