@@ -9,6 +9,8 @@ from dataclasses import replace
 from ..parsers.listing import Instruction
 from .instructions import InstructionInfo, InstructionTable
 
+TENSOR = "tensor"
+
 
 class TableTiming:
     """Distances of one architecture; fulfils `dep_timing.Timing`.
@@ -36,11 +38,6 @@ class TableTiming:
     def scoreboard_set_cycles(self) -> int | None:
         """Least distance of an instruction that sets a scoreboard to one that waits for it."""
         return self._distance("scoreboard_to_wait")
-
-    @property
-    def operand_read_cycles(self) -> int | None:
-        """Least distance of an instruction to a load that overwrites one of its operands."""
-        return self._distance("operand_to_load")
 
     def is_known(self, instruction: Instruction) -> bool:
         """Tell whether the opcode stands in the table."""
@@ -70,6 +67,23 @@ class TableTiming:
         """Distance from a producer of a predicate to an instruction that it guards."""
         info = self._info(producer)
         return None if info is None or self.rules is None else self.rules.guard_cycles(info)
+
+    def overwrite_cycles(self, reader: Instruction, writer: Instruction) -> int | None:
+        """Distance from an instruction to one that overwrites one of its operands.
+
+        Most operands are read at issue; a load may overtake that by a cycle, and matrix
+        instructions read theirs over several.
+        """
+        needed = 1
+        if self.pipe(reader) == TENSOR:
+            reading = self._distance("tensor_operand_to_write")
+            if reading is None:
+                return None
+            needed = reading
+        if self.is_fixed(writer):
+            return needed
+        loading = self._distance("operand_to_load")
+        return None if loading is None else max(needed, loading)
 
     def longest_cycles(self, producer: Instruction | None) -> int:
         """Largest distance that any consumer of its result needs; of any producer for None."""

@@ -17,10 +17,6 @@ class Timing(Protocol):
     def scoreboard_set_cycles(self) -> int | None:
         """Least distance of an instruction that sets a scoreboard to one that waits for it."""
 
-    @property
-    def operand_read_cycles(self) -> int | None:
-        """Least distance of an instruction to a load that overwrites one of its operands."""
-
     def longest_cycles(self, producer: Instruction | None) -> int:
         """Largest distance that any consumer of its result needs; of any producer for None."""
 
@@ -38,6 +34,9 @@ class Timing(Protocol):
 
     def guard_cycles(self, producer: Instruction) -> int | None:
         """Distance from a producer of a predicate to an instruction that it guards."""
+
+    def overwrite_cycles(self, reader: Instruction, writer: Instruction) -> int | None:
+        """Distance from an instruction to one that overwrites one of its operands."""
 
     def issue_interval_cycles(self, instruction: Instruction) -> int | None:
         """Distance to the next instruction on the same pipe."""

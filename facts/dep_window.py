@@ -19,7 +19,7 @@ Reason = Literal["result", "guard", "overwrite", "operand", "scoreboard", "pipe"
 Need = tuple[int | None, Reason]  # cycles from the first instruction; None keeps the present ones
 
 # Instructions that order the threads of a warp or block. What stands just before one keeps its
-# stall: what such an instruction needs of its predecessor is published nowhere.
+# stall, and the next load or store its distance: what they need is published nowhere.
 ORDERING = TRANSFERS | frozenset(
     "BAR BSSY BSYNC BREAK WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR FENCE ERRBAR BPT BMOV "
     "WARPGROUP ARRIVES SYNCS ELECT CCTL UCGABAR_ARV UCGABAR_WAIT ENDCOLLECTIVE USETMAXREG NOP "
@@ -62,6 +62,7 @@ class Window:
     pipe: str | None
     interval: int | None
     reach: int  # cycles behind which nothing depends on the producer
+    orders: bool  # it is an ordering instruction and no load or store followed yet
     is_first: bool = True  # nothing of the path was met yet
 
     @classmethod
@@ -79,6 +80,7 @@ class Window:
             pipe=None if interval is None else timing.pipe(producer),
             interval=interval,
             reach=max(timing.longest_cycles(producer if is_fixed else None), interval or 0),
+            orders=producer.opcode in ORDERING - TRANSFERS,
         )
 
     def copy(self) -> Window:
@@ -93,19 +95,22 @@ class Window:
             self.pipe,
             self.interval,
             self.reach,
+            self.orders,
             self.is_first,
         )
 
     @property
     def is_closed(self) -> bool:
         """Tell whether nothing can depend on the producer any more."""
-        reading = self.operands and not self.is_fixed
-        return not (self.results or reading or self.barriers or self.pipe)
+        return not (self.results or self.operands or self.barriers or self.pipe or self.orders)
 
     def meet(self, consumer: Instruction, access: Access) -> Iterator[Need]:
         """Say what the next instruction of the path needs, and close what it ends."""
         if self.is_first and self._is_opaque(consumer):
             yield None, "order"
+        elif self.orders and not self.timing.is_fixed(consumer):
+            yield None, "order"
+            self.orders = False
         if self.operands and not self.operands.isdisjoint(access.writes):
             yield from self._read_late(consumer)
         self.is_first = False
@@ -124,12 +129,11 @@ class Window:
         return consumer.opcode in ORDERING or not self.timing.is_known(consumer)
 
     def _read_late(self, consumer: Instruction) -> Iterator[Need]:
-        """Keep a register until it has been read: fixed-latency instructions read at issue."""
-        if not self.is_fixed:
-            if self.barriers.isdisjoint(waited_scoreboards(consumer)):
-                yield None, "operand"
-        elif self.is_first and not self.timing.is_fixed(consumer):
-            yield self.timing.operand_read_cycles, "operand"
+        """Keep a register until it has been read, late where the latency is variable."""
+        if self.is_fixed:
+            yield self.timing.overwrite_cycles(self.producer, consumer), "operand"
+        elif self.barriers.isdisjoint(waited_scoreboards(consumer)):
+            yield None, "operand"
 
     def _clear(self, waited: set[int], consumer: Instruction) -> None:
         """Close what a wait guarantees; DEPBAR may leave the youngest ones open."""

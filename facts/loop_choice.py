@@ -206,6 +206,8 @@ class _Chooser:
             return found
 
         mine, best = opcodes(other), opcodes(chosen)
+        if not mine or not best:
+            return False
         return max(mine, key=_by(mine)) == max(best, key=_by(best))
 
     def _retry(self, loop: Loop) -> str | None:
