@@ -87,7 +87,8 @@ def probe_list() -> ProbeList:
 
     parsed = validate(_document("probes", "probes.yaml"), ProbesFile)
     settings: dict[str, Any] = dict(parsed.settings)
-    settings["launches"] = tuple(ProbeLaunch(**dict(x)) for x in parsed.settings.launches)
+    for name in ("launches", "tensor_launches"):
+        settings[name] = tuple(ProbeLaunch(**dict(entry)) for entry in settings[name])
     specs = []
     for entry in parsed.probes:
         fields = dict(entry)

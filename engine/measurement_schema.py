@@ -105,6 +105,7 @@ class ProbeSettingsFile(Strict):
     one_warp_target_ms: PositiveFloat
     tensor_target_ms: PositiveFloat
     launches: list[LaunchEntry]
+    tensor_launches: list[LaunchEntry]
     stable_fraction: Fraction
     warm_up_ms: PositiveFloat
     time_limit_s: PositiveFloat

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..parsers.listing import Function
+from .arch_table import ArchTable
 from .control_flow import ControlFlow, control_flow
-from .instructions import InstructionTable
+from .dep_operands import OperandRules
 from .loop_linear import Known
 from .loop_ranges import Ranges
 from .loop_roles import Roles
@@ -20,6 +21,7 @@ from .model import Fact, Missing, Source
 from .tile import TileLoop, tile_loop
 
 BARRIER = "BAR"
+COMPUTE = "compute_"  # families of arithmetic; address arithmetic is another family
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class Kernel:
     loop_addresses: frozenset[int] | None
 
 
-def analyse(function: Function, table: InstructionTable, known: Known) -> Kernel:
+def analyse(function: Function, table: ArchTable, operands: OperandRules, known: Known) -> Kernel:
     """Find the loops, choose the K-tile loop and count; `known` is what launch and problem tell."""
     flow = control_flow(function)
     loops = find_loops(flow)
-    ranges = Ranges(Values(flow), known)
-    tile = tile_loop(loops, Roles(table), ranges)
+    ranges = Ranges(Values(loops, operands), known)
+    tile = tile_loop(loops, Roles(table.table, table.arch), ranges)
     addresses = None
     if tile is not None:
         addresses = frozenset(
@@ -52,10 +54,13 @@ def analyse(function: Function, table: InstructionTable, known: Known) -> Kernel
     return Kernel(function, flow, loops, tile, rows, addresses)
 
 
-def kernel_facts(kernel: Kernel, table: InstructionTable) -> tuple[list[Fact], list[Missing]]:
+def kernel_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Missing]]:
     """Give what the code says of itself, each with the addresses that it rests on."""
     function = kernel.function
-    facts = [*_function_facts(kernel, table), *mix_facts(function.instructions, kernel.loop_addresses)]
+    facts = [
+        *_function_facts(kernel, table),
+        *mix_facts(function.instructions, kernel.loop_addresses),
+    ]
     missing: list[Missing] = []
     precision = _precision(kernel, table)
     if precision is None:
@@ -72,7 +77,7 @@ def kernel_facts(kernel: Kernel, table: InstructionTable) -> tuple[list[Fact], l
     return facts + loop_facts, missing + loop_missing
 
 
-def _function_facts(kernel: Kernel, table: InstructionTable) -> list[Fact]:
+def _function_facts(kernel: Kernel, table: ArchTable) -> list[Fact]:
     function = kernel.function
     unknown = [i for i in function.instructions if table.info(i) is None]
     names = ", ".join(sorted({i.opcode for i in unknown})) or "none"
@@ -93,7 +98,7 @@ def _function_facts(kernel: Kernel, table: InstructionTable) -> list[Fact]:
     ]
 
 
-def _precision(kernel: Kernel, table: InstructionTable) -> Fact | None:
+def _precision(kernel: Kernel, table: ArchTable) -> Fact | None:
     """Take the precision that carries most FLOP: of the loop, else of the whole function.
 
     Address arithmetic is integer work beside the floating-point work, so integers count only
@@ -106,7 +111,7 @@ def _precision(kernel: Kernel, table: InstructionTable) -> Fact | None:
         if instruction.never_executes or (inside is not None and instruction.address not in inside):
             continue
         info = table.info(instruction)
-        if info is None or info.precision is None or info.family != "compute":
+        if info is None or info.precision is None or not info.family.startswith(COMPUTE):
             continue
         flops[info.precision] += info.flops_per_warp or 1
         where.setdefault(info.precision, []).append(instruction.address)

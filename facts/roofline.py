@@ -17,8 +17,8 @@ Side = Literal["memory", "compute"]
 def effective_rate(work: float, time_ms: float) -> float | None:
     """Give work per second in units of 1e9: GFLOP/s from operations, GB/s from bytes.
 
-    >>> effective_rate(2 * 4096**3, 3.9)
-    35240.757300512814
+    >>> round(effective_rate(2 * 4096**3, 3.9))
+    35241
     """
     return work / (time_ms / MS_PER_S) / GIGA if time_ms > 0 else None
 
@@ -26,8 +26,8 @@ def effective_rate(work: float, time_ms: float) -> float | None:
 def arithmetic_intensity(flops: float, unique_bytes: float) -> float | None:
     """Give operations per byte that must cross DRAM once (FLOP/B).
 
-    >>> arithmetic_intensity(17179869184, 142868480)
-    120.24954128440367
+    >>> round(arithmetic_intensity(17179869184, 142868480), 1)
+    120.2
     """
     return flops / unique_bytes if unique_bytes > 0 else None
 
@@ -62,8 +62,8 @@ def roof_gflops(intensity: float, peak_gflops: float, peak_gb_per_s: float) -> f
 def attained_fraction(effective: float, roof: float) -> float | None:
     """Give the share of a roof that is reached; above 1 something in the input is wrong.
 
-    >>> attained_fraction(31_900, 37_800)
-    0.843915343915344
+    >>> round(attained_fraction(31_900, 37_800), 2)
+    0.84
     """
     return effective / roof if roof > 0 else None
 

@@ -44,3 +44,15 @@ def _replace(target: Path, text: str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def read_text(path: str | Path) -> str:
+    """Read a UTF-8 text file of the user; raises KneckError with the reason and the next step."""
+    place = Place(str(path))
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise KneckError("this is not UTF-8 text", place, "convert it to UTF-8") from None
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise KneckError(f"cannot read the file: {reason}", place, "check the path") from None

@@ -1,0 +1,182 @@
+"""All facts of one request: from the code, the options and the knowledge base, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..facts.arch_table import ArchTable
+from ..facts.dep_table import TableTiming
+from ..facts.dependence_facts import dependence_facts
+from ..facts.dependences import Dependences, dependences
+from ..facts.derive import Derivation, derive
+from ..facts.device_facts import device_facts
+from ..facts.foreign_cliff import foreign_cliff_derivation
+from ..facts.hardware import Architecture, Device
+from ..facts.kernel import Kernel, analyse, kernel_facts
+from ..facts.known import known_at_launch
+from ..facts.launch_facts import launch_derivations
+from ..facts.loop_roles import Roles
+from ..facts.model import Fact, FactBase, Missing, Source
+from ..facts.occupancy_facts import occupancy_derivations
+from ..facts.option_facts import option_facts
+from ..facts.problem import Problem, parse_problem, problem_facts
+from ..facts.request import Request
+from ..facts.resource_facts import resource_facts
+from ..facts.roofline_facts import roofline_derivations
+from ..facts.tile_facts import tile_derivations
+from ..parsers.choose import select_function
+from ..parsers.disassembly import Artifact
+from ..parsers.listing import Function, ResourceRecord
+from .knowledge import Setting, choose_device, limiting_architecture
+from .target import Opened
+
+TIGHTENED = "stalls."
+ZERO = Source("sass", "no such instruction in the function")
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Everything that is known before a rule looks at it."""
+
+    request: Request
+    artifact: Artifact
+    kernel: Kernel
+    dependences: Dependences | None
+    facts: FactBase
+    derivations: Sequence[Derivation]
+    shown: str
+
+
+def extract(opened: Opened, setting: Setting) -> Extraction:
+    """Extract all facts; raises KneckError for options that cannot be."""
+    request = opened.request
+    artifact = opened.disassembly.result()
+    function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
+    device = choose_device(request, function.arch, setting)
+    architecture = limiting_architecture(device, function.arch, setting)
+    problem = parse_problem(request.problem, setting.hardware.problems) if request.problem else None
+    table = ArchTable(
+        setting.hardware.instructions,
+        architecture.name if architecture is not None else function.arch,
+        device.product_class if device is not None else None,
+    )
+    options, not_given = option_facts(request)
+    known = known_at_launch(request, artifact, function, problem)
+    kernel = analyse(function, table, setting.hardware.operands, known)
+    loop = _dependences(kernel, table, setting)
+    asked = asked_names(setting)
+    parts = [
+        kernel_facts(kernel, table),
+        dependence_facts(loop, kernel.tile),
+        resource_facts(_records(opened, artifact, function, setting)),
+        (options, not_given),
+        _problem_facts(problem),
+        (_hardware_facts(architecture, device, setting), []),
+        ([Fact("counters.given", False, "", Source("option", "--ncu not given"))], []),
+    ]
+    facts = [fact for part in parts for fact in part[0]]
+    missing = [gap for part in parts for gap in part[1]]
+    facts += zeros(asked, facts, kernel)
+    derivations = derivations_for(architecture, setting, asked)
+    base = derive(FactBase().with_facts(facts, missing), derivations)
+    return Extraction(request, artifact, kernel, loop, base, derivations, opened.shown)
+
+
+def derivations_for(
+    architecture: Architecture | None, setting: Setting, asked: Iterable[str]
+) -> list[Derivation]:
+    """Give every derivation, in the form that this architecture and these rules need."""
+    opcodes = sorted({name.split(".")[1] for name in asked if name.startswith(TIGHTENED)})
+    return [
+        *launch_derivations(),
+        *occupancy_derivations(architecture.limits if architecture is not None else None),
+        *roofline_derivations(setting.hardware.precisions),
+        *tile_derivations(tuple(opcodes)),
+        foreign_cliff_derivation(setting.hardware.architectures),
+    ]
+
+
+def asked_names(setting: Setting) -> set[str]:
+    """Name every fact that some rule looks at."""
+    return {
+        name
+        for rule in setting.knowledge.rules
+        for condition in rule.conditions
+        for name in condition.expression.names
+    }
+
+
+def zeros(asked: Iterable[str], facts: Iterable[Fact], kernel: Kernel) -> list[Fact]:
+    """Give 0 for the instructions that a rule asks for and the function does not have.
+
+    Absence is known where the whole function was read; counts in the loop need a loop.
+    """
+    known = {fact.name for fact in facts}
+    found = []
+    for name in sorted(set(asked) - known):
+        parts = name.split(".")
+        is_count = parts[0] == "mix" and parts[-1] == "count"
+        in_loop = parts[0] == "mix" and parts[-1] == "in_loop" and kernel.tile is not None
+        share = parts[0] == "tile" and parts[-1].endswith("mma_fraction")
+        if is_count or in_loop:
+            found.append(Fact(name, 0, "instructions", ZERO))
+        elif share and kernel.tile is not None and kernel.tile.flop_fractions:
+            found.append(Fact(name, 0, "", ZERO))
+    return found
+
+
+def _dependences(kernel: Kernel, table: ArchTable, setting: Setting) -> Dependences | None:
+    if kernel.tile is None:
+        return None
+    timing = TableTiming(table.table, table.arch, table.product_class)
+    roles = Roles(table.table, table.arch)
+    return dependences(kernel.loops, kernel.tile, setting.hardware.operands, timing, roles)
+
+
+def _records(
+    opened: Opened, artifact: Artifact, function: Function, setting: Setting
+) -> list[ResourceRecord]:
+    """Collect what is said of the kernel: the cubin first, the build's log, then --resources."""
+    from ..parsers.files import read_text
+    from ..parsers.resources import parse_resources
+
+    found = list(artifact.resources)
+    reserve = dict(setting.reserve_bytes)
+    if opened.build_log:
+        from ..parsers.errors import KneckError
+
+        try:
+            found += parse_resources(opened.build_log, "build log", reserve, function.arch)
+        except KneckError:  # a build that prints no resource usage is no fault
+            pass
+    path = opened.request.resources
+    if path is not None:
+        found += parse_resources(read_text(path), path, reserve, function.arch)
+    mine = [record for record in found if record.name == function.name]
+    return [record for record in mine if record.arch in (None, function.arch)]
+
+
+def _problem_facts(problem: Problem | None) -> tuple[list[Fact], list[Missing]]:
+    if problem is not None:
+        facts = problem_facts(problem)
+        known = {fact.name for fact in facts}
+        gaps = [
+            Missing(name, f"--problem {problem.text} does not tell")
+            for name in ("baseline.flops", "baseline.bytes")
+            if name not in known
+        ]
+        return facts, gaps
+    names = ("baseline.problem", "baseline.flops", "baseline.bytes")
+    return [], [Missing(name, "no problem was given") for name in names]
+
+
+def _hardware_facts(
+    architecture: Architecture | None, device: Device | None, setting: Setting
+) -> list[Fact]:
+    facts = list(setting.knowledge.method)
+    if architecture is not None:
+        facts += architecture.facts
+    if device is not None:
+        facts += device_facts(device, setting.basis)
+    return facts

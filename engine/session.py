@@ -1,0 +1,71 @@
+"""One question from start to end: read the target, extract facts, infer, assemble.
+
+This is the table of contents of kneck. The disassembler runs while packages are imported and the
+knowledge base is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import __version__
+from ..facts.derive import Derivation
+from ..facts.model import FactBase
+from ..facts.request import Request
+from ..parsers.names import demangle
+from . import diagnosis as d
+from .assemble import Subject, assemble
+from .extraction import Extraction, extract
+from .infer import Inference, infer
+from .knowledge import Setting, load_setting
+from .target import opened
+from .what_if_option import changes
+from .whatif import what_if
+
+
+@dataclass(frozen=True)
+class Result:
+    """The diagnosis, and what it was made of."""
+
+    diagnosis: d.Diagnosis
+    inference: Inference
+    derivations: Sequence[Derivation]
+
+    @property
+    def facts(self) -> FactBase:
+        """Give all facts, those that rules set included."""
+        return self.inference.facts
+
+
+def diagnose(request: Request) -> Result:
+    """Answer one request; raises KneckError, with place and next step, where that is impossible."""
+    setting = load_setting(request)
+    extraction = gather(request, setting)
+    facts = extraction.facts
+    changed = changes(request.what_if, setting.knowledge.vocabulary)
+    if changed:
+        facts = what_if(facts, changed, extraction.derivations, setting.knowledge.vocabulary)
+    inference = infer(facts, setting.knowledge)
+    diagnosis = assemble(_subject(extraction, setting), inference, extraction.derivations)
+    return Result(diagnosis, inference, extraction.derivations)
+
+
+def gather(request: Request, setting: Setting) -> Extraction:
+    """Read the target and extract all facts; nothing is judged."""
+    with opened(request, setting) as target:
+        return extract(target, setting)
+
+
+def _subject(extraction: Extraction, setting: Setting) -> Subject:
+    function = extraction.kernel.function
+    folders = [{"path": f.name, "hash": f.hash} for f in setting.knowledge.folders]
+    tool = d.Tool(__version__, folders, extraction.artifact.sha256, extraction.request.command)
+    rows = extraction.dependences.rows if extraction.dependences is not None else None
+    stalls = [
+        d.StallRow(r.mnemonic, r.stall, r.count, r.independent, r.required, r.reducible_cycles)
+        for r in rows or ()
+    ]
+    return Subject(
+        extraction.kernel, function.name, demangle(function.name), extraction.shown, tool, stalls
+    )

@@ -1,0 +1,54 @@
+"""JSON documents in the user's cache folder; whatever is wrong with one, it is not there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..parsers.cache import user_cache
+
+MOST_KEPT = 8  # of one kind: overlays and older versions
+
+BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+def read_cached(kind: str, key: str, read: Callable[[Any], Any]) -> Any:
+    """Give what `read` makes of the document, None where there is none or it is damaged."""
+    path = _path(kind, key)
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read(json.load(file))
+    except BROKEN:
+        return None
+
+
+def write_cached(kind: str, key: str, document: Any) -> None:
+    """Write beside and rename, so that a reader sees the whole document or none."""
+    path = _path(kind, key)
+    if path is None:
+        return
+    beside = f"{path}.{os.getpid()}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "w", encoding="utf-8") as file:
+            json.dump(document, file, separators=(",", ":"))
+        os.replace(beside, path)
+        _prune(path.parent, kind)
+    except OSError:
+        Path(beside).unlink(missing_ok=True)  # a full disk, a read-only home: read anew next time
+
+
+def _path(kind: str, key: str) -> Path | None:
+    folder = user_cache()
+    return None if folder is None else folder / f"{kind}-{key[:32]}.json"
+
+
+def _prune(folder: Path, kind: str) -> None:
+    found = [path for path in folder.glob(f"{kind}-*.json") if path.is_file()]
+    for path in sorted(found, key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+        path.unlink(missing_ok=True)
