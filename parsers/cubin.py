@@ -37,6 +37,18 @@ class Cubin:
     arch: str
     is_relocatable: bool
     records: tuple[ResourceRecord, ...]
+    code_bytes: int
+    symbol_of: dict[str, int]  # index of the symbol of each function that has a section
+
+    @property
+    def family(self) -> str:
+        """Give the architecture without the letter of code for one chip."""
+        return family(self.arch)
+
+    def needed_for(self, kernel: str) -> list[int]:
+        """Give the symbols of a kernel and of every device function, which it may call."""
+        others = set(self.kernels) - {kernel}
+        return sorted(index for name, index in self.symbol_of.items() if name not in others)
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -60,7 +72,10 @@ def read_cubin(data: bytes, path: str, reserve_bytes: Mapping[str, int] | None =
         for section in elf.sections
         if section.name.startswith(".text.") and section.size
     )
-    return Cubin(arch, elf.is_relocatable, records)
+    code_bytes = sum(s.size for s in elf.sections if s.name.startswith(".text."))
+    named = {record.name for record in records}
+    symbol_of = {s.name: i for i, s in enumerate(elf.symbols) if s.is_function and s.name in named}
+    return Cubin(arch, elf.is_relocatable, records, code_bytes, symbol_of)
 
 
 def architecture(elf: Elf) -> str:

@@ -73,8 +73,8 @@ def read_elf(data: bytes, path: str) -> Elf:
     """
     try:
         return _read(memoryview(data), path)
-    except (struct.error, IndexError, UnicodeDecodeError, OverflowError) as error:
-        raise _damaged(path, str(error)) from error
+    except (struct.error, IndexError, OverflowError) as error:
+        raise _damaged(path, f"its tables do not fit into its {len(data)} bytes") from error
 
 
 def _read(data: memoryview, path: str) -> Elf:

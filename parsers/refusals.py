@@ -9,6 +9,7 @@ from .generations import first_readable, generation_name, refused_names
 from .listing import Listing
 
 _PTX = re.compile(r"^\s*(?:\.version\s+\d|\.visible\s+\.entry|\.address_size\s)", re.MULTILINE)
+_SOURCE = re.compile(r"^\s*#\s*include\b|\b__global__\b", re.MULTILINE)
 _LONGEST_QUOTE = 60  # characters of a wrong first line shown in a message
 
 
@@ -26,6 +27,13 @@ def refusal(text: str, listing: Listing) -> KneckError:
             "this is PTX, kneck reads SASS",
             Place(path, line),
             "assemble it first: ptxas -arch=ARCH FILE.ptx -o FILE.cubin, and give the cubin",
+        )
+    source = _SOURCE.search(text)
+    if source:
+        return KneckError(
+            "this is CUDA source, kneck reads SASS",
+            Place(path, text.count("\n", 0, source.end()) + 1),
+            "compile it: nvcc -cubin -arch=ARCH -o FILE.cubin SOURCE, and give the cubin",
         )
     if "\ufffd" in text or "\x00" in text:
         return wrong_encoding(path)
@@ -49,11 +57,11 @@ def old_generation(listing: Listing) -> KneckError:
     return KneckError(what, Place(listing.path, line), helps)
 
 
-def wrong_encoding(path: str) -> KneckError:
+def wrong_encoding(path: str, line: int = 0) -> KneckError:
     """Refuse text that is not UTF-8."""
     return KneckError(
         "the text is not UTF-8",
-        Place(path),
+        Place(path, line),
         "write the listing again as UTF-8 (PowerShell: ... | Out-File -Encoding utf8 FILE)",
     )
 

@@ -1,0 +1,143 @@
+"""Files that hold cubins: objects, libraries, executables, archives and fat binaries.
+
+`cuobjdump` lists and extracts; it knows every container and compression that nvcc writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .choose import choose_architecture, choose_name
+from .cubin import read_cubin
+from .elf import is_cubin
+from .errors import KneckError, Place, printable
+from .generations import is_readable
+from .tools import find_tool
+
+LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs
+_LISTED = re.compile(r"^ELF file\s+\d+:\s+(\S.*?)\s*$", re.MULTILINE)
+_ARCH_IN_NAME = re.compile(r"\.(sm_\d+[a-z]?)\.(?:[^.]*\.)?cubin$")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One cubin of a container."""
+
+    name: str
+    arch: str
+
+
+def run_tool(command: list[str], path: str, cwd: str | None = None) -> tuple[str, str, int]:
+    """Run a vendor tool without a shell; give output, messages and exit status.
+
+    Raises KneckError where it cannot start, hangs or is killed by a signal.
+    """
+    program = os.path.basename(command[0])
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LONGEST_RUN_S,
+            cwd=cwd,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        what = f"{program} gave no result within {LONGEST_RUN_S} s"
+        raise KneckError(what, Place(path), "the file may be damaged; build it again") from None
+    except OSError as error:
+        what = f"{program} cannot be run: {error.strerror or error}"
+        raise KneckError(what, Place(command[0]), "install it again") from None
+    output = done.stdout.decode("utf-8", "replace")
+    messages = done.stderr.decode("utf-8", "replace")
+    if done.returncode < 0:
+        what = f"{program} crashed (signal {-done.returncode})"
+        raise KneckError(what, Place(path), "the file may be damaged; build it again")
+    return output, messages, done.returncode
+
+
+def embedded_cubins(path: str) -> list[Embedded]:
+    """List the cubins of a container; raises KneckError where it holds no device code."""
+    tool = find_tool("cuobjdump")
+    output, _, _ = run_tool([tool.path, "-lelf", os.path.abspath(path)], path)
+    found = []
+    for name in _LISTED.findall(output):
+        arch = _ARCH_IN_NAME.search(name)
+        if arch:
+            found.append(Embedded(name, arch[1]))
+    if not found:
+        raise _no_code(path, tool.path)
+    return found
+
+
+@contextmanager
+def extracted(path: str, arch: str) -> Iterator[list[Path]]:
+    """Extract the cubins of one architecture into a private folder, for as long as it is used."""
+    tool = find_tool("cuobjdump")
+    with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
+        command = [tool.path, "-xelf", f".{arch}.", os.path.abspath(path)]
+        _, messages, _ = run_tool(command, path, cwd=folder)
+        files = [Path(each.path) for each in os.scandir(folder) if each.is_file()]
+        found = sorted(each for each in files if _ARCH_IN_NAME.search(each.name))
+        if not found:
+            raise KneckError(
+                f"cuobjdump extracted nothing for {arch}: {_first_line(messages)}",
+                Place(path),
+                f"cuobjdump -xelf all {path}, and give kneck one of the cubins",
+            )
+        yield found
+
+
+def choose_cubin(files: list[Path], kernel: str | None, path: str) -> tuple[Path, str | None]:
+    """Choose the cubin that holds a kernel, and give the kernel's mangled name.
+
+    A single cubin needs no kernel. Damaged ones are passed over while another holds the kernel.
+    """
+    names: dict[str, Path] = {}
+    for file in files:
+        data = file.read_bytes()
+        if is_cubin(data):
+            for name in read_cubin(data, path).kernels:
+                names.setdefault(name, file)
+    if kernel is None and len(files) == 1:
+        return files[0], None
+    chosen = choose_name(kernel, list(names), path)
+    return names[chosen], chosen
+
+
+def architecture_of(
+    cubins: list[Embedded], wanted: str | None, prefer: str | None, path: str
+) -> str:
+    """Choose the architecture to read; one that no tool disassembles is refused by name later."""
+    known = [each.arch for each in cubins]
+    readable = [each for each in known if is_readable(each)]
+    return choose_architecture(
+        readable if readable and wanted is None else known, wanted, prefer, path
+    )
+
+
+def _no_code(path: str, cuobjdump: str) -> KneckError:
+    output, _, _ = run_tool([cuobjdump, "-lptx", os.path.abspath(path)], path)
+    if "PTX file" in output:
+        return KneckError(
+            "there is PTX in it, but no machine code",
+            Place(path),
+            "compile for an architecture: nvcc -gencode arch=compute_XX,code=sm_XX",
+        )
+    return KneckError(
+        "there is no CUDA device code in it",
+        Place(path),
+        "give an object, library or program that nvcc built, a cubin, or SASS text",
+    )
+
+
+def _first_line(messages: str) -> str:
+    lines = [line for line in messages.splitlines() if line.strip()]
+    return printable(lines[0].strip()) if lines else "no message"
