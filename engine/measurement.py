@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..facts.measure.bench import BenchSettings
+from ..facts.measure.counter_facts import CounterFact, CounterTable
 from ..facts.measure.probe import (
     BufferSize,
     Loops,
@@ -18,6 +19,7 @@ from ..facts.measure.probe import (
 )
 from ..facts.measure.statistics import SeriesSettings
 from ..facts.measure.timing import TimingSettings
+from ..parsers.expression import parse_expression
 from ..rules.documents import Document, read_document, validate
 
 if TYPE_CHECKING:
@@ -99,6 +101,39 @@ def probe_list() -> ProbeList:
     loops: Loops = json.loads(knowledge_file("probes", "loops.json").read_text(encoding="utf-8"))
     best = {name: tuple(parts) for name, parts in parsed.best.items()}
     return ProbeList(tuple(specs), ProbeSettings(**settings), best, loops)
+
+
+@cache
+def counter_table() -> CounterTable:
+    """Read `kb/ncu_metrics.yaml`; KnowledgeError where it is faulty."""
+    from .measurement_schema import CounterFile
+
+    document = _document("ncu_metrics.yaml")
+    parsed = validate(document, CounterFile)
+    entries = {
+        name: (entry.unit, entry.meaning, entry.overrules, entry.formulas)
+        for name, entry in parsed.facts.items()
+    }
+    for reason, spellings in parsed.stalls.reasons.items():
+        formulas = [f.format(name) for f in parsed.stalls.formulas for name in spellings]
+        meaning = f"cycles a warp waited per issued instruction: {reason.replace('_', ' ')}"
+        entries[f"counters.stall.{reason}"] = ("cycles", meaning, False, formulas)
+    facts = [
+        CounterFact(
+            name,
+            unit,
+            meaning,
+            tuple(parse_expression(text, document.place("facts", name)) for text in formulas),
+            overrules,
+        )
+        for name, (unit, meaning, overrules, formulas) in entries.items()
+    ]
+    reasons = {
+        spelling: reason
+        for reason, spellings in parsed.stalls.reasons.items()
+        for spelling in spellings
+    }
+    return CounterTable(tuple(facts), parsed.labels, reasons)
 
 
 def probe_images() -> dict[str, bytes]:

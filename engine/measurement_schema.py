@@ -141,3 +141,27 @@ class ProbesFile(Strict):
     settings: ProbeSettingsFile
     probes: list[ProbeEntry]
     best: dict[str, list[str]]
+
+
+class CounterFactEntry(Strict):
+    """One fact that counters support."""
+
+    unit: str = ""
+    meaning: str
+    overrules: bool = False
+    formulas: list[str] = Field(alias="from", min_length=1)
+
+
+class StallsFile(Strict):
+    """Reasons why warps wait, and their spellings."""
+
+    formulas: list[str]
+    reasons: dict[str, list[str]]
+
+
+class CounterFile(Strict):
+    """The whole of `kb/ncu_metrics.yaml`."""
+
+    facts: dict[str, CounterFactEntry]
+    stalls: StallsFile
+    labels: dict[str, str]

@@ -1,0 +1,60 @@
+"""`kneck facts TARGET`: the extracted facts and where each one comes from, no judgement."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .options import INPUT, LAUNCH, deliver, request_from, with_options
+
+
+@click.command(epilog="Example: kneck facts gemm.cubin --block 128")
+@click.argument("target")
+@with_options(INPUT, LAUNCH)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of the terminal.")
+def command(target: str, format_: str, output: str | None, **options: Any) -> None:
+    """Show the facts of one kernel with unit and source; nothing is judged."""
+    from .. import numbers as n
+    from ..knowledge import load_setting
+    from ..session import gather
+    from ..what_if_option import changes
+    from ..whatif import what_if
+
+    request = request_from(target, options)
+    setting = load_setting(request)
+    extraction = gather(request, setting)
+    vocabulary = setting.knowledge.vocabulary
+    changed = changes(request.what_if, vocabulary)
+    facts = what_if(extraction.facts, changed, extraction.derivations, vocabulary)
+    missing = [facts.missing[name] for name in sorted(facts.missing)]
+    if format_ == "json":
+        document = {
+            "facts": [
+                {
+                    "name": f.name,
+                    "value": f.value,
+                    "unit": f.unit,
+                    "source": {
+                        "kind": f.source.kind,
+                        "detail": f.source.detail,
+                        "inputs": list(f.inputs),
+                    },
+                }
+                for f in facts
+            ],
+            "missing": [{"name": gap.name, "because": gap.because} for gap in missing],
+        }
+        deliver(json.dumps(document, indent=2, ensure_ascii=False) + "\n", output)
+        return
+    from tabulate import tabulate
+
+    rows = [
+        (f.name, n.anything(f.value), f.unit, f"{f.source.kind}: {f.source.detail}") for f in facts
+    ]
+    table = tabulate(rows, ["Fact", "Value", "Unit", "Source"], "simple", disable_numparse=True)
+    gaps = [(gap.name, gap.because) for gap in missing]
+    text = f"{table}\n\n{tabulate(gaps, ['Not known', 'Because'], 'simple')}\n"
+    deliver(text, output)
