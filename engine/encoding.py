@@ -18,8 +18,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..parsers.expression_tree import Scalar, Tree, evaluate_tree, names_in, unparse
 from ..rules.comparison import sides
@@ -42,8 +41,7 @@ Json = dict[str, Any]
 RootCondition = tuple[str, str, str]  # the fact, the comparison, and the rule where it joins
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(NamedTuple):
     """A fact that is computed outside: the value of a tree, or that a condition fails."""
 
     name: str
@@ -51,16 +49,16 @@ class Helper:
     negated: bool  # assert 1.0 where the tree is false, instead of its value
 
 
-@dataclass
 class Section:
     """The rules of one durable ruleset, with what they look at."""
 
-    definition: Json = field(default_factory=dict)
-    rules: list[str] = field(default_factory=list)
-    strata: set[int] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)  # facts and helpers to assert
-    helpers: dict[int, list[Helper]] = field(default_factory=dict)  # by stratum
-    conditions: dict[RootCondition, int] = field(default_factory=dict)  # and how many rules have it
+    def __init__(self) -> None:
+        self.definition: Json = {}
+        self.rules: list[str] = []
+        self.strata: set[int] = set()
+        self.names: set[str] = set()  # facts and helpers to assert
+        self.helpers: dict[int, list[Helper]] = {}  # by stratum
+        self.conditions: dict[RootCondition, int] = {}  # and how many rules have it
 
 
 class Texts:

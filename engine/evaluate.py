@@ -7,8 +7,7 @@ compares them. It also gives what the engine cannot: the state of each single co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..facts.model import FactBase, Value
 from ..parsers.expression_tree import evaluate
@@ -20,8 +19,7 @@ State = Literal["fired", "silent", "undecided"]
 Lookup = Callable[[str], Value | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a rule stands: its state, and for each condition whether it is as the rule wants it."""
 
     rule: Rule
@@ -30,8 +28,7 @@ class Outcome:
     unless: tuple[Truth, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """The facts afterwards and the outcome of each rule, by id."""
 
     facts: FactBase

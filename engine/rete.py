@@ -13,7 +13,7 @@ import json
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import durable_rules_engine as durable  # type: ignore[import-not-found]
 
@@ -40,8 +40,7 @@ STATE = "0"  # the session that durable_rules opens for messages without a sessi
 ACCEPTED = (0, 1)  # codes of an assertion: matched by a rule, matched by none
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(NamedTuple):
     """One firing: the rule, and the facts that it matched, by name."""
 
     rule: str

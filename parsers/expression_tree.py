@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Scalar = bool | int | float | str
 Tree = tuple[Any, ...]  # (operator, operand, ...) with operands that are trees or scalars
@@ -30,8 +29,7 @@ FUNCTIONS = {  # name -> fewest and most arguments
 LARGEST_EXACT = 2**53  # integers beyond it are not exact as floats, and are treated as floats
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A parsed expression: the text as written, the tree, and the names it asks for (sorted)."""
 
     text: str

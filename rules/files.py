@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..parsers.errors import KnowledgeError, Place
 from .model import KIND_OF_FOLDER
@@ -15,8 +15,7 @@ METHOD = "method.yaml"
 SINGLE_FILES = (VOCABULARY, METHOD, "sources.yaml")
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeFile:
+class KnowledgeFile(NamedTuple):
     """One file: the folder's name, the path inside it with slashes, the content."""
 
     folder: str
@@ -38,7 +37,7 @@ def read_files(folders: Sequence[KnowledgeFolder]) -> list[KnowledgeFile]:
 
 
 def _paths(folder: KnowledgeFolder) -> Iterator[str]:
-    root = os.fspath(folder.path)
+    root = folder.root
     for name in SINGLE_FILES:
         if os.path.isfile(os.path.join(root, name)):
             yield name
@@ -62,7 +61,7 @@ def _yaml_files(path: str, inside: str) -> Iterator[str]:
 
 def _content(folder: KnowledgeFolder, path: str) -> bytes:
     try:
-        with open(os.path.join(folder.path, path), "rb") as file:
+        with open(os.path.join(folder.root, path), "rb") as file:
             return file.read()
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()

@@ -15,7 +15,7 @@ def knowledge_to_json(knowledge: Knowledge) -> dict[str, Any]:
     """Give plain lists and dictionaries; `knowledge_from_json` reads them back."""
     vocabulary = knowledge.vocabulary
     return {
-        "entries": [_fields(entry) for entry in vocabulary.entries.values()],
+        "entries": [list(entry) for entry in vocabulary.entries.values()],
         "units": dict(vocabulary.units),
         "counts": dict(vocabulary.counts),
         "method": [
@@ -41,10 +41,6 @@ def knowledge_from_json(data: Any) -> Knowledge:
 def _tuple_at(position: int, data: list[Any]) -> list[Any]:
     data[position] = tuple(data[position])
     return data
-
-
-def _fields(record: Any) -> list[Any]:
-    return [getattr(record, name) for name in record.__slots__]
 
 
 def _rule_to_json(rule: Rule) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..facts.model import Fact
 from ..parsers.errors import KnowledgeError, Place
@@ -53,7 +53,7 @@ def _read(folders: Sequence[KnowledgeFolder]) -> tuple[Knowledge, list[Knowledge
     loaded = [draft.compiled(vocabulary, faults) for draft in drafts.values()]
     strata = stratify([entry.rule for entry in loaded])
     for entry in loaded:
-        entry.rule = replace(entry.rule, stratum=strata.levels.get(entry.rule.id, 0))
+        entry.rule = entry.rule._replace(stratum=strata.levels.get(entry.rule.id, 0))
     lint_rules(loaded, vocabulary, strata.cycles, faults)
     lint_vocabulary(documents, loaded, vocabulary, faults)
     rules = sorted((entry.rule for entry in loaded), key=lambda r: (r.stratum, r.id))
@@ -232,5 +232,5 @@ def _entry(
         with faults.caught():
             alone = Vocabulary({name: entry}, {}, {})
             place = document.text_place(*at, "default")
-            return replace(entry, default=typed_value(name, parsed.default, alone, place))
+            return entry._replace(default=typed_value(name, parsed.default, alone, place))
     return entry

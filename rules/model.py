@@ -1,14 +1,16 @@
 """Rules and the knowledge base as checked, immutable records; nothing here parses or reads files.
 
-These records are what the cache keeps, so they hold plain data and expression trees only.
+These records are what the cache keeps, so they hold plain data and expression trees only. They are
+named tuples because a dataclass takes six times as long to define, and each command pays for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from ..facts.model import Fact, Value
 from ..parsers.expression_tree import Expression
@@ -26,19 +28,18 @@ KIND_OF_FOLDER: Mapping[str, Kind] = {
     "pitfalls": "pitfall",
     "limitations": "limitation",
 }
+NOTHING: Mapping[str, Expression] = MappingProxyType({})
 KINDS_WITH_A_FACT: tuple[Kind, ...] = ("strategy", "pitfall", "limitation")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """Text with expressions in braces: `give up {advice.registers} registers`."""
 
     text: str
     parts: tuple[str | Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One comparison of a rule, and where it stands in the rule's file."""
 
     expression: Expression
@@ -50,8 +51,7 @@ class Condition:
         return self.expression.text
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(NamedTuple):
     """What a strategy may bring: gains as fractions (0.35 is +35 %), the cap as a factor.
 
     `cap` is the largest time before / time after that the relevant ceiling allows.
@@ -63,8 +63,7 @@ class Gain:
     basis: Basis
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A declared relation to another strategy or pitfall, with its reason."""
 
     kind: Relation
@@ -74,8 +73,7 @@ class Edge:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTest:
+class RuleTest(NamedTuple):
     """Facts that must fire the rule, or must not; `because` names the condition that fails."""
 
     given: Mapping[str, Value]
@@ -86,8 +84,7 @@ class RuleTest:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of a knowledge base; `stratum` says after which other rules it is decided."""
 
     id: str
@@ -102,12 +99,12 @@ class Rule:
     when: tuple[Condition, ...]
     unless: tuple[Condition, ...]
     stratum: int = 0
-    sets: Mapping[str, Expression] = field(default_factory=dict)
+    sets: Mapping[str, Expression] = NOTHING
     severity: str | None = None
     action: Template | None = None
     experiment: Template | None = None
     gain: Gain | None = None
-    side_effects: Mapping[str, Expression] = field(default_factory=dict)
+    side_effects: Mapping[str, Expression] = NOTHING
     edges: tuple[Edge, ...] = ()
     wrong_when: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
@@ -132,8 +129,7 @@ class Rule:
         return tuple(self.sets) if self.fact is None else (self.fact,)
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(NamedTuple):
     """One knowledge folder: its name in reports, and a hash of the files that were read."""
 
     name: str

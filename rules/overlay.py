@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..parsers.errors import KnowledgeError, Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHIPPED = "kb"  # the shipped folder's name in reports; an overlay called so is shown as ./kb
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeFolder:
+class KnowledgeFolder(NamedTuple):
     """A folder and its name in reports: "kb" for the shipped one, else the path as given."""
 
     name: str
-    path: Path
+    root: str
+
+    @property
+    def path(self) -> Path:
+        from pathlib import Path  # slow to import, and a cached knowledge base does not need it
+
+        return Path(self.root)
 
 
 def shipped_folder() -> KnowledgeFolder:
     """Give the folder that is installed with kneck."""
-    from importlib.resources import files
-
-    return KnowledgeFolder(SHIPPED, Path(str(files("kneck.kb"))))
+    spec = find_spec("kneck.kb")  # importlib.resources gives the same and takes longer to import
+    if spec is None or not spec.submodule_search_locations:
+        raise KnowledgeError("the knowledge base is not installed", help="install kneck again")
+    return KnowledgeFolder(SHIPPED, next(iter(spec.submodule_search_locations)))
 
 
 def knowledge_folders(
@@ -48,11 +57,10 @@ def _personal(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _existing(name: str) -> KnowledgeFolder:
-    path = Path(name)
-    if not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist"
+    if not os.path.isdir(name):
+        what = "is not a folder" if os.path.exists(name) else "does not exist"
         raise KnowledgeError(
             f'the knowledge folder "{name}" {what}', Place(name), "give a folder of rule files"
         )
     shown = name.rstrip("/") or name
-    return KnowledgeFolder(f"./{shown}" if shown == SHIPPED else shown, path)
+    return KnowledgeFolder(f"./{shown}" if shown == SHIPPED else shown, name)

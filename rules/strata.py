@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .model import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Strata:
+class Strata(NamedTuple):
     """The level of each rule, and the cycles (rule ids in order) where there is none."""
 
     levels: dict[str, int]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..facts.model import Value
 
@@ -20,8 +20,7 @@ FactType = Literal["num", "bool", "text"]
 FIRED = ("strategy.", "pitfall.", "limitation.")  # facts of the engine itself: has the rule fired
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What is known about a fact before it has a value."""
 
     name: str  # may hold wildcards

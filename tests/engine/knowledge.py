@@ -42,7 +42,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> KnowledgeFolder:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return KnowledgeFolder(folder.name, folder)
+    return KnowledgeFolder(folder.name, str(folder))
 
 
 # What every rule needs besides the keys that a test is about.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 from kneck.facts.model import Fact, FactBase, Source, Value
@@ -29,7 +28,7 @@ def knowledge(random: Random) -> Knowledge:
             rules.append(rule)
     levels, cycles = stratify(rules).levels, stratify(rules).cycles
     assert not cycles
-    rules = [replace(rule, stratum=levels[rule.id]) for rule in rules]
+    rules = [rule._replace(stratum=levels[rule.id]) for rule in rules]
     rules.sort(key=lambda rule: (rule.stratum, rule.id))
     return Knowledge(_vocabulary(random, rules), tuple(rules), (), ())
 

@@ -64,14 +64,13 @@ def test_a_warm_cache_needs_no_parser(folder: KnowledgeFolder, environ: dict[str
     load_knowledge([folder], environ)
     code = f"""
 import sys
-from pathlib import Path
 from kneck.rules.cache import load_knowledge
 from kneck.rules.overlay import KnowledgeFolder
 from kneck.engine.infer import infer
 from kneck.facts.model import FactBase
-knowledge = load_knowledge([KnowledgeFolder("base", Path({str(folder.path)!r}))])
+knowledge = load_knowledge([KnowledgeFolder("base", {folder.root!r})])
 infer(FactBase(), knowledge)
-heavy = {{"yaml", "lark", "pydantic", "networkx", "numpy", "durable", "click"}}
+heavy = {{"yaml", "lark", "pydantic", "networkx", "numpy", "durable", "click", "pathlib"}}
 print(sorted(heavy & set(sys.modules)))
 """
     run = subprocess.run(
