@@ -9,6 +9,8 @@ from ..facts.derive import Derivation
 from ..facts.kernel import Kernel
 from ..facts.mix import MixLine
 from ..facts.model import Fact
+from ..parsers.expression_tree import Expression, Tree, unparse
+from ..rules.comparison import sides
 from ..rules.model import Rule
 from . import diagnosis as d
 from . import sections
@@ -19,8 +21,8 @@ from .missing import missing_facts
 from .plan import plan
 from .rank import Ranked, rank
 from .sections import UNKNOWN, View
-from .whynot import WhyNot, near_misses
-from .wording import render
+from .whynot import Failed, WhyNot, near_misses, why_not
+from .wording import quantity, render
 
 
 @dataclass(frozen=True)
@@ -118,18 +120,27 @@ def _reasons(inference: Inference) -> list[str]:
 
 
 def _evidence(rule: Rule, inference: Inference) -> str:
-    return ", ".join(
-        _compared(condition.text, condition.expression.names, inference) for condition in rule.when
-    )
+    """Write the conditions of a rule with the values that they compared."""
+    return ", ".join(_compared(condition.expression, inference) for condition in rule.when)
 
 
-def _compared(text: str, names: Sequence[str], inference: Inference) -> str:
-    """Write a condition with the values that it compared."""
-    from . import numbers as n
+def _compared(expression: Expression, inference: Inference) -> str:
+    left, operator, right = sides(expression.tree)
+    parts = [unparse(left), _value(left, inference)]
+    if right != ("bool", True):
+        parts += [operator, unparse(right).strip('"'), _value(right, inference)]
+    return " ".join(part for part in parts if part)
 
-    values = [n.anything(inference.facts.value(name)) for name in names]
-    told = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
-    return f"{text} ({told})"
+
+def _value(tree: Tree, inference: Inference) -> str:
+    """Write the value of a side that is a fact; a constant speaks for itself."""
+    if tree[0] != "name":
+        return ""
+    vocabulary = inference.knowledge.vocabulary
+    entry = vocabulary.entry(tree[1])
+    value = inference.facts.value(tree[1])
+    shown = quantity(value, entry.unit if entry else "", vocabulary, tree[1])
+    return f"({shown})"
 
 
 def _tile(kernel: Kernel, v: View) -> d.Tile | None:
@@ -201,16 +212,36 @@ def _pitfall(rule: Rule, inference: Inference) -> d.Pitfall:
 
 def _not_chosen(inference: Inference) -> list[d.NotChosen]:
     rules = [*inference.silent("strategy"), *inference.undecided("strategy")]
-    return [_not_chosen_row(found) for found in near_misses(inference, rules)]
+    return [_not_chosen_row(found, inference) for found in near_misses(inference, rules)]
 
 
-def _not_chosen_row(found: WhyNot) -> d.NotChosen:
-    failed = [
-        d.FailedCondition(f.condition, f.fact, f.value, f.needed, f.margin)
-        for f in found.failed
-        if f.holds is False
-    ]
+def _not_chosen_row(found: WhyNot, inference: Inference) -> d.NotChosen:
+    failed = [row for f in found.failed for row in _failed_rows(f, inference, {found.rule.id})]
     return d.NotChosen(found.rule.id, found.rule.title, failed, list(found.unknown))
+
+
+def _failed_rows(failed: Failed, inference: Inference, above: set[str]) -> list[d.FailedCondition]:
+    """Give a failed condition and, where a rule sets its fact, what that rule failed on.
+
+    Of several rules that could set it the nearest miss is followed.
+    """
+    if failed.holds is not False:
+        return []
+    row = d.FailedCondition(
+        failed.condition, failed.fact, failed.value, failed.needed, failed.margin
+    )
+    open_rules = [id for id in failed.producers if id not in above]
+    behind = sorted((why_not(inference, id) for id in open_rules), key=lambda w: w.distance)
+    below = (
+        [
+            r
+            for f in behind[0].failed
+            for r in _failed_rows(f, inference, above | {behind[0].rule.id})
+        ]
+        if behind
+        else []
+    )
+    return [row, *below]
 
 
 def _fact_row(fact: Fact) -> d.FactRow:

@@ -2,7 +2,8 @@
 
 Derived relations come from applying a strategy's side effects and inferring again:
 - a pitfall or limitation that fires now: the strategy conflicts with it;
-- a strategy that fires now: the first enables it (unless it only repairs the damage done);
+- a strategy that fires now: the first enables it (where no pitfall fires with it: what repairs
+  damage is not enabled by it);
 - a strategy that is silent now: they compete where both change the same fact or silence each
   other, else the first supersedes it;
 - two strategies that only together make a pitfall fire: they conflict.
@@ -76,11 +77,9 @@ def _derived(fired: Sequence[Rule], effects: Mapping[str, Effect]) -> Iterator[R
         for pitfall in damage:
             because = f"{effect.told(pitfall)}, {pitfall.id} fires"
             yield Related((rule.id, pitfall.id), "conflicts", because, False)
-        harmed = {text for pitfall in damage for text in effect.newly_true(pitfall)}
-        for other in effect.newly_fired(["strategy"]):
-            if not effect.newly_true(other) & harmed:
-                because = f"{effect.told(other)}, {other.id} fires"
-                yield Related((rule.id, other.id), "enables", because, False)
+        for other in [] if damage else effect.newly_fired(["strategy"]):
+            because = f"{effect.told(other)}, {other.id} fires"
+            yield Related((rule.id, other.id), "enables", because, False)
         for other in effect.newly_silent(["strategy"]):
             if other.id != rule.id:
                 shared = rule.side_effects.keys() & other.side_effects.keys()

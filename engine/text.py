@@ -44,7 +44,7 @@ def verdict(d: Diagnosis) -> str:
 def numbers_block(d: Diagnosis) -> str:
     """Write the key numbers, each with its unit and what it is measured against."""
     rows = [*_time_rows(d), *_occupancy_rows(d), *_tile_rows(d), *_smem_rows(d)]
-    return "\n".join(f"  {name:<22}{value:<18}{note}".rstrip() for name, value, note in rows)
+    return "\n".join(f"  {name:<22}{value:<16}  {note}".rstrip() for name, value, note in rows)
 
 
 def _time_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
@@ -76,9 +76,13 @@ def _occupancy_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     note = f"theoretical occupancy {n.percent(o.theoretical_occupancy)}{limited}"
     blocks = _with(n.plain(o.blocks_per_sm), "blocks/SM")
     return [
-        ("Active warps", _with(n.plain(o.active_warps), "/SM"), note),
-        ("Registers", _with(n.plain(o.registers_per_thread), "/thread"), blocks),
+        ("Active warps", _per(o.active_warps, "SM"), note),
+        ("Registers", _per(o.registers_per_thread, "thread"), blocks),
     ]
+
+
+def _per(value: float | int | None, of: str) -> str:
+    return n.UNKNOWN if value is None else f"{n.plain(value)}/{of}"
 
 
 def _tile_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
@@ -87,16 +91,17 @@ def _tile_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
         return [("Compute/load ratio", "no loop", "")]
     ops = f"{n.plain(t.compute_ops)} {t.compute_op}, {n.plain(t.load_ops)} loads per iteration"
     ratio = f"{n.plain(t.ratio)} : 1" if t.ratio is not None else n.UNKNOWN
-    where = f"{t.loop.first}-{t.loop.last}, {t.loop.instructions} instructions"
+    where = f"{t.loop.first}-{t.loop.last}"
+    bytes_ = f"{n.plain(t.flops_per_byte)} FLOP per loaded byte, cp.async {t.cp_async}"
     return [
         ("Compute/load ratio", ratio, f"{ops}, {t.class_}"),
-        ("K-tile loop", where, f"{n.plain(t.flops_per_byte)} FLOP per loaded byte"),
+        ("K-tile loop", where, f"{t.loop.instructions} instructions, {bytes_}"),
     ]
 
 
 def _smem_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     s = d.smem
-    per_block = _with(n.size(s.per_block), "/block") if s.per_block is not None else n.UNKNOWN
+    per_block = f"{n.size(s.per_block)}/block" if s.per_block is not None else n.UNKNOWN
     if s.over_cliff is None or s.cliff is None:
         return [("Shared memory", per_block, "")]
     side = "over" if s.over_cliff else "under"
@@ -178,10 +183,12 @@ def not_advised(d: Diagnosis) -> str:
 
 
 def why_not(entry: NotChosen) -> str:
-    """Write why one strategy was not chosen, with value and margin."""
-    first = entry.why_not[0]
-    value = n.anything(first.value)
-    return f"{entry.id}: {first.condition} does not hold, {first.fact} is {value}"
+    """Write why one strategy was not chosen: the first failed condition, down to its root."""
+    first, *deeper = entry.why_not
+    root = deeper[0] if deeper else first
+    value = n.anything(root.value)
+    text = f"{entry.id}: {root.fact} is {value}, needed {root.needed}"
+    return f"{text} for {first.condition}" if deeper else text
 
 
 def missing(d: Diagnosis) -> str:

@@ -35,10 +35,18 @@ def _conditions(conditions: list[dict[str, Any]], indent: str) -> list[str]:
 
 
 def _leaves(condition: dict[str, Any], indent: str) -> list[str]:
-    lines = [f"{indent}{fact_line(fact)}" for fact in condition["facts"]]
+    lines = [line for fact in condition["facts"] for line in _fact_lines(fact, indent)]
     for child in condition["children"]:
         lines.append(f"{indent}set by {render_tree(child)[0]}")
         lines += _conditions(child["conditions"], indent)
+    return lines
+
+
+def _fact_lines(fact: dict[str, Any], indent: str) -> list[str]:
+    """Write a fact, and below it the facts that it was derived from."""
+    lines = [f"{indent}{fact_line(fact)}"]
+    for input in fact.get("inputs", ()):
+        lines += _fact_lines(input, indent + "  ")
     return lines
 
 

@@ -46,6 +46,6 @@ def quantity(value: Value | None, unit: str, vocabulary: Vocabulary, name: str =
         return n.milliseconds(number)
     if unit == "GFLOP/s":
         return n.rate(number)
-    if name.endswith(("fraction", ".share")):
+    if name.endswith(("fraction", "share")):
         return n.percent(number)
     return f"{n.plain(number)} {unit}" if unit in vocabulary.units else n.plain(number)
