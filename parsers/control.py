@@ -42,6 +42,11 @@ def decode_word(word: int) -> Control:
     return decode(word >> CONTROL_SHIFT & (1 << CONTROL_BITS) - 1)
 
 
+def top_digits_to_control(digits: str) -> Control:
+    """Decode the six highest hex digits of the second word, bits 40 to 63, without the rest."""
+    return decode(int(digits, 16) >> 1 & (1 << CONTROL_BITS) - 1)
+
+
 def encode(control: Control) -> int:
     """Give the 21 bits that `decode` reads; the inverse of it."""
     write = NO_BARRIER if control.write_barrier is None else control.write_barrier

@@ -7,6 +7,7 @@ Plain frozen records without behaviour beyond look-ups. The grammar that fills t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 OperandKind = Literal[
@@ -60,6 +61,12 @@ class Control:
     reuse: int
 
 
+@lru_cache(maxsize=1 << 14)
+def _split_mnemonic(mnemonic: str) -> tuple[str, tuple[str, ...]]:
+    opcode, *modifiers = mnemonic.split(".")
+    return opcode, tuple(modifiers)
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One SASS instruction.
@@ -81,9 +88,9 @@ class Instruction:
     modifiers: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        opcode, *modifiers = self.mnemonic.split(".")
+        opcode, modifiers = _split_mnemonic(self.mnemonic)
         object.__setattr__(self, "opcode", opcode)
-        object.__setattr__(self, "modifiers", tuple(modifiers))
+        object.__setattr__(self, "modifiers", modifiers)
 
     @property
     def never_executes(self) -> bool:

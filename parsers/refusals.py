@@ -7,6 +7,7 @@ import re
 from .errors import KneckError, Place, printable
 from .generations import first_readable, generation_name, refused_names
 from .listing import Listing
+from .sass_headers import OLD_ENCODING
 
 _PTX = re.compile(r"^\s*(?:\.version\s+\d|\.visible\s+\.entry|\.address_size\s)", re.MULTILINE)
 _SOURCE = re.compile(r"^\s*#\s*include\b|\b__global__\b", re.MULTILINE)
@@ -49,7 +50,7 @@ def refusal(text: str, listing: Listing) -> KneckError:
 def old_generation(listing: Listing) -> KneckError:
     """Refuse code from before the 128-bit encoding, by name."""
     line, arch = listing.refused[0]
-    if arch == "64-bit":
+    if arch == OLD_ENCODING:
         what = f"this is 64-bit SASS of an older generation ({refused_names()})"
     else:
         what = f"{arch} is {generation_name(arch)}, and kneck reads {first_readable()} and later"
