@@ -74,13 +74,14 @@ class Entry:
     def match(self, modifiers: Sequence[str]) -> dict[str, int] | None:
         """Give the numbers captured by the pattern, or None where it does not match."""
         captured: dict[str, int] = {}
+        remaining = iter(modifiers)  # each search goes on behind the last hit: order counts
         for pattern in self.modifiers:
             if "{" not in pattern:
-                if pattern not in modifiers:
+                if pattern not in remaining:
                     return None
                 continue
             compiled = _capturing(pattern)
-            found = next(filter(None, map(compiled.fullmatch, modifiers)), None)
+            found = next(filter(None, map(compiled.fullmatch, remaining)), None)
             if found is None:
                 return None
             captured.update((name, int(text)) for name, text in found.groupdict().items())
