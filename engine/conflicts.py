@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.derive import Derivation
 from ..rules.model import Edge, Relation, Rule
-from .effects import Effect, effect_of
+from .effects import Effect, effect_of, support_of
 from .infer import Inference
 from .wording import render
 
@@ -98,6 +98,8 @@ def _joint(
     """Find pairs that only together make a pitfall fire."""
     with_effect = [rule for rule in fired if rule.id in effects]
     for one, two in combinations(with_effect, 2):
+        if not _meet(effects[one.id], effects[two.id]):
+            continue
         both = effect_of([one, two], inference, derivations)
         alone = {
             pitfall.id
@@ -110,6 +112,18 @@ def _joint(
                 because = f"together {both.told(pitfall)}, {pitfall.id} fires"
                 yield Related((one.id, two.id), "conflicts", because, False)
                 break
+
+
+def _meet(one: Effect, two: Effect) -> bool:
+    """Tell whether some pitfall that fires in no case rests on facts that both of them move."""
+    knowledge = one.before.knowledge
+    for pitfall in knowledge.of_kind("pitfall"):
+        fires = (e.has_fired(pitfall.id) for e in (one.before, one.after, two.after))
+        if not any(fires):
+            support = support_of(pitfall, one.after.facts) | support_of(pitfall, two.after.facts)
+            if not (support.isdisjoint(one.moved) or support.isdisjoint(two.moved)):
+                return True
+    return False
 
 
 def _declared(inference: Inference, effects: Mapping[str, Effect]) -> Iterator[Related]:

@@ -299,6 +299,12 @@ class Diagnosis:
 
         return render(self)
 
+    def to_html(self) -> str:
+        """Give the report as one HTML page."""
+        from .html import render
+
+        return render(self)
+
     def to_text(self) -> str:
         """Give the report for a terminal."""
         from .text import render

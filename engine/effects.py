@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..facts.derive import Derivation
 from ..facts.model import FactBase, Value
@@ -44,14 +45,19 @@ class Effect:
         )
         return {c.text for c, was, now in pairs if now is True and was is not True}
 
+    @cached_property
+    def moved(self) -> tuple[str, ...]:
+        """Name the facts below the rules that have another value than before, sorted."""
+        before = self.before.base.value
+        return tuple(f.name for f in self.after.base if before(f.name) not in (None, f.value))
+
     def told(self, target: Rule) -> str:
         """Say in numbers what changes: the side effects, and what they lead to for the target."""
         effects = ", ".join(self._change(name) for name in self.changes)
         support = support_of(target, self.after.facts)
         vocabulary = self.after.knowledge.vocabulary
-        moved = [fact.name for fact in self.after.base if self._moved(fact.name)]
-        headlines = [n for n in moved if (e := vocabulary.entry(n)) is not None and e.headline]
-        others = [n for n in moved if n in support and n not in headlines]
+        headlines = [n for n in self.moved if (e := vocabulary.entry(n)) is not None and e.headline]
+        others = [n for n in self.moved if n in support and n not in headlines]
         shown_facts = [n for n in (*headlines, *others) if n not in self.changes][:MOST_TOLD]
         led_to = ", ".join(self._change(name) for name in shown_facts)
         return f"{effects}: {led_to}" if led_to else effects
@@ -71,10 +77,6 @@ class Effect:
 
     def _fires(self, rule: Rule) -> bool:
         return self.after.has_fired(rule.id)
-
-    def _moved(self, name: str) -> bool:
-        before = self.before.facts.value(name)
-        return before is not None and before != self.after.facts.value(name)
 
     def _change(self, name: str) -> str:
         fact = self.after.facts.facts[name]

@@ -58,14 +58,16 @@ def _negated(value: Truth) -> Truth:
     return None if value is None else not value
 
 
-def lacking(rule: Rule, memory: WorkingMemory) -> tuple[str, ...]:
-    """Name the missing facts that the rule's undecided conditions ask for."""
-    found: dict[str, None] = {}
-    for condition in rule.conditions:
-        if truth(condition, memory.value) is None:
-            names = condition.expression.names
-            found.update((name, None) for name in names if name not in memory.facts)
-    return tuple(found)
+def lacking(found: Outcome, memory: WorkingMemory) -> tuple[str, ...] | None:
+    """Name the missing facts that an undecided rule asks for; None for a decided one."""
+    if found.state != "undecided":
+        return None
+    names: dict[str, None] = {}
+    for condition, holds in zip(found.rule.conditions, found.when + found.unless, strict=True):
+        if holds is None:
+            asked = condition.expression.names
+            names.update((name, None) for name in asked if name not in memory.facts)
+    return tuple(names)
 
 
 def evaluate_rules(knowledge: Knowledge, base: FactBase) -> Evaluation:
@@ -73,14 +75,10 @@ def evaluate_rules(knowledge: Knowledge, base: FactBase) -> Evaluation:
     memory = WorkingMemory(knowledge, base)
     outcomes: dict[str, Outcome] = {}
     fired: set[str] = set()
-    undecided: dict[str, tuple[str, ...]] = {}
     for stratum, rules in enumerate(knowledge.strata):
         for rule in rules:
-            found = outcome(rule, memory.value)
-            outcomes[rule.id] = found
+            outcomes[rule.id] = found = outcome(rule, memory.value)
             if found.state == "fired":
                 fired.add(rule.id)
-            elif found.state == "undecided":
-                undecided[rule.id] = lacking(rule, memory)
-        memory.settle(stratum, fired, undecided)
+        memory.settle(stratum, fired, lambda rule: lacking(outcomes[rule.id], memory))
     return Evaluation(FactBase(memory.facts, memory.missing), outcomes)

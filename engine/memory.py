@@ -8,13 +8,15 @@ or its default when every one of them is decided and silent; or it stays missing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Container, Sequence
 from itertools import groupby
 
 from ..facts.model import Fact, FactBase, Missing, Source, Value
 from ..parsers.errors import KnowledgeError, Place
 from ..parsers.expression_tree import evaluate
 from ..rules.model import Knowledge, Rule
+
+Lacks = Callable[[Rule], Sequence[str] | None]  # what an undecided rule is missing; None: decided
 
 
 class WorkingMemory:
@@ -37,38 +39,37 @@ class WorkingMemory:
         return None if fact is None else fact.value
 
     def settle(
-        self, stratum: int, fired: Set[str], undecided: Mapping[str, Sequence[str]]
-    ) -> list[Fact]:
-        """Decide the facts whose rules are through with this stratum; gives the new facts.
+        self,
+        stratum: int,
+        fired: Container[str],
+        lacks: Lacks,
+        only: Container[str] | None = None,
+    ) -> None:
+        """Decide the facts whose rules are through with this stratum, all or `only` these.
 
-        `fired` holds rule ids, `undecided` maps rule ids to the facts that they lack. Raises
+        `fired` holds rule ids; `lacks` gives what an undecided rule is missing. Raises
         KnowledgeError where two rules that fired set different values.
         """
-        added = []
         for name in self.knowledge.settled_after[stratum]:
-            if name in self.facts:
+            if name in self.facts or (only is not None and name not in only):
                 continue
-            decided = self._decide(name, fired, undecided)
+            decided = self._decide(name, fired, lacks)
             if isinstance(decided, Fact):
                 self.facts[name] = decided
                 self.missing.pop(name, None)
-                added.append(decided)
             else:
                 self.missing[name] = decided
-        return added
 
-    def _decide(
-        self, name: str, fired: Set[str], undecided: Mapping[str, Sequence[str]]
-    ) -> Fact | Missing:
+    def _decide(self, name: str, fired: Container[str], lacks: Lacks) -> Fact | Missing:
         rules = self.knowledge.producers[name]
         setting = [rule for rule in rules if rule.id in fired]
         if setting:
             return self._set(name, setting)
-        open_rules = [rule.id for rule in rules if rule.id in undecided]
+        open_rules = [(rule.id, needs) for rule in rules if (needs := lacks(rule)) is not None]
         if open_rules:
-            needs = sorted({fact for rule in open_rules for fact in undecided[rule]})
-            what = f"{', '.join(open_rules)} cannot be decided"
-            return Missing(name, what, tuple(needs))
+            needed = sorted({fact for _, needs in open_rules for fact in needs})
+            what = f"{', '.join(id for id, _ in open_rules)} cannot be decided"
+            return Missing(name, what, tuple(needed))
         entry = self.knowledge.vocabulary.entry(name)
         silent = ", ".join(rule.id for rule in rules)
         if entry is None or entry.default is None:

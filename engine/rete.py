@@ -20,7 +20,7 @@ import durable_rules_engine as durable  # type: ignore[import-not-found]
 from ..facts.model import FactBase, Value
 from ..parsers.errors import KnowledgeError
 from ..parsers.expression_tree import evaluate_tree, names_in
-from ..rules.model import Knowledge
+from ..rules.model import Knowledge, Rule
 from .encoding import (
     ALWAYS,
     SENTINEL,
@@ -147,19 +147,15 @@ class _Run:
         self.asserted: list[set[str]] = [set() for _ in network.rulesets]
 
     def firings(self) -> tuple[Firing, ...]:
-        undecided: dict[str, Sequence[str]] = {}
-        for stratum, rules in enumerate(self.knowledge.strata):
+        for stratum in range(len(self.knowledge.strata)):
             for index, ruleset in enumerate(self.network.rulesets):
                 if stratum in ruleset.section.strata:
                     self._fire(index, ruleset, stratum)
-            for rule in rules:
-                if rule.id not in self.fired and self._is_undecided(rule.id):
-                    undecided[rule.id] = lacking(rule, self.memory)
-            self.memory.settle(stratum, self.fired.keys(), undecided)
+            self.memory.settle(stratum, self.fired, self._lacks, only=self.knowledge.needed)
         return tuple(self.fired.values())
 
-    def _is_undecided(self, rule: str) -> bool:
-        return outcome(self.knowledge.by_id[rule], self.memory.value).state == "undecided"
+    def _lacks(self, rule: Rule) -> Sequence[str] | None:
+        return lacking(outcome(rule, self.memory.value), self.memory)
 
     def _fire(self, index: int, ruleset: _Ruleset, stratum: int) -> None:
         facts = dict(self._new_facts(self.asserted[index], ruleset.section, stratum))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import INPUT, LAUNCH, OUTPUT, deliver, request_from, with_options
+
+if TYPE_CHECKING:
+    from ..diagnosis import Diagnosis
 
 
 @click.command(
@@ -42,14 +45,12 @@ def command(target: str, format_: str, output: str | None, **options: Any) -> in
     return 1 if failed else 0
 
 
-def render(diagnosis: Any, format_: str) -> str:
+def render(diagnosis: Diagnosis, format_: str) -> str:
     """Write a diagnosis in one of the output formats."""
-    if format_ == "json":
-        text: str = diagnosis.to_json()
-    elif format_ == "markdown":
-        text = diagnosis.to_markdown()
-    elif format_ == "html":
-        text = diagnosis.to_html()
-    else:
-        text = diagnosis.to_text()
-    return text
+    writers = {
+        "json": diagnosis.to_json,
+        "markdown": diagnosis.to_markdown,
+        "html": diagnosis.to_html,
+        "text": diagnosis.to_text,
+    }
+    return writers[format_]()
