@@ -83,13 +83,16 @@ def evaluate_tree(tree: Tree, lookup: Lookup) -> Scalar | None:
         if not isinstance(condition, bool):
             return None
         return evaluate_tree(tree[2] if condition else tree[3], lookup)
-    operands = [evaluate_tree(operand, lookup) for operand in tree[1:]]
-    if any(operand is None for operand in operands):
-        return None
-    if operator == "not":
-        return not operands[0] if isinstance(operands[0], bool) else None
+    operands = []
+    for operand in tree[1:]:
+        found = evaluate_tree(operand, lookup)
+        if found is None:
+            return None
+        operands.append(found)
     if operator in COMPARISONS:
         return compare(operator, operands[0], operands[1])
+    if operator == "not":
+        return not operands[0] if isinstance(operands[0], bool) else None
     return _arithmetic(operator, operands)
 
 

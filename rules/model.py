@@ -166,6 +166,12 @@ class Knowledge:
         return {name: entry.type for name, entry in entries if entry is not None}
 
     @cached_property
+    def needed(self) -> frozenset[str]:
+        """Name the facts that some rule asks for, in a condition or to set another fact."""
+        asked = {name for rule in self.rules for e in rule.sets.values() for name in e.names}
+        return frozenset(asked | self.types.keys())
+
+    @cached_property
     def settled_after(self) -> tuple[tuple[str, ...], ...]:
         """Name, for each stratum, the facts that are decided when it is through."""
         last: dict[str, int] = {}
