@@ -152,7 +152,13 @@ def checked_or_faults(document: Document, model: type[M], *at: Key) -> M | list[
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        return [_fault(document, model, fault, at) for fault in error.errors()]
+        faults = sorted(error.errors(), key=_misspelt_first)
+        return [_fault(document, model, fault, at) for fault in faults]
+
+
+def _misspelt_first(fault: Any) -> bool:
+    """A misspelt key is the reason why another one is missing."""
+    return bool(fault["type"] != "extra_forbidden")
 
 
 def _fault(

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..facts.hardware import Architecture, Device, Peak, PeaksBasis, SmLimits, Timing
 from ..facts.model import Fact, Source, Value
+from .architecture_schema import ArchitectureFile
 from .documents import Document, validate
 from .hardware_files import check_name, check_sources, read_file
-from .hardware_schema import ArchitectureFile, Ceilings, DeviceFile, Group, Strict
+from .hardware_schema import Ceilings, DeviceFile, Group, Strict
 
 FLAT_GROUPS = (
     "limits",

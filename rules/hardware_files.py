@@ -7,7 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..parsers.errors import KnowledgeError, Place
+from ..parsers.errors import KneckError, KnowledgeError, Place
+from ..parsers.expression_tree import Expression
 from ..parsers.suggest import suggestion
 from .documents import Document, read_document, validate
 
@@ -79,6 +80,16 @@ def single_files(folders: Sequence[Path], name: str) -> Iterator[Document]:
     for folder in folders:
         if (folder / name).is_file():
             yield read_file(folder, folder / name)
+
+
+def formula(text: str, place: Place) -> Expression:
+    """Parse a formula of a knowledge file; raises KnowledgeError with the column."""
+    from ..parsers.expression import parse_expression
+
+    try:
+        return parse_expression(text, place)
+    except KneckError as error:
+        raise KnowledgeError(error.what, error.place, error.help) from None
 
 
 def mapping(document: Document) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from ..facts.hardware import Architecture
 from ..facts.instructions import BY_WIDTH, UNKNOWN, Entry, InstructionTable, TimingClass
 from ..parsers.errors import KnowledgeError, Place
-from ..parsers.expression import Expression, parse_expression
+from ..parsers.expression_tree import Expression
 from ..parsers.suggest import suggestion
 from .documents import Document, validate
 from .hardware import load_architectures
-from .hardware_files import check_sources, load_sources, read_file
+from .hardware_files import check_sources, formula, load_sources, read_file
 from .instruction_schema import ClassesFile, EntryFile, InstructionFile
 
 FOLDER = "instructions"
@@ -123,13 +123,13 @@ def _figure(
     if text.isdecimal():
         return int(text)
     place = document.place("entries", index, key)
-    formula = parse_expression(text, place)
-    for name in formula.names:
+    parsed = formula(text, place)
+    for name in parsed.names:
         if name not in names:
             raise KnowledgeError(
                 f'the pattern captures no "{name}"', place, f"write {{{name}}} in match"
             )
-    return formula
+    return parsed
 
 
 def _check_timing(

@@ -10,10 +10,17 @@ from pydantic import Field, PositiveFloat
 
 from ..facts.problem import Dimension, ElementType, ProblemModel, TypeSlot
 from ..parsers.errors import KnowledgeError
-from ..parsers.expression import Expression, parse_expression
+from ..parsers.expression_tree import Expression
 from ..parsers.suggest import suggestion
 from .documents import Document, validate
-from .hardware_files import check_name, check_sources, entries, load_sources, read_file
+from .hardware_files import (
+    check_name,
+    check_sources,
+    entries,
+    formula,
+    load_sources,
+    read_file,
+)
 from .hardware_schema import SourceKeys, Strict
 from .instruction_schema import Precision
 
@@ -156,11 +163,11 @@ def _default(
 
 def _formula(document: Document, text: str, known: Iterable[str], *at: str) -> Expression:
     place = document.place(*at)
-    formula = parse_expression(text, place)
+    parsed = formula(text, place)
     names = list(known)
-    for name in formula.names:
+    for name in parsed.names:
         if name not in names:
             raise KnowledgeError(
                 f'unknown name "{name}" in a formula', place, suggestion(name, names)
             )
-    return formula
+    return parsed
