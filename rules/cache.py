@@ -21,6 +21,7 @@ from .overlay import KnowledgeFolder
 
 FORMAT = 2  # of the JSON; raised when the records change
 PREFIX = "knowledge-"
+OFF = "off"  # KNECK_CACHE_DIR=off switches every cache off
 MOST_KEPT = 8  # files; one for each set of folders in use
 
 
@@ -41,7 +42,10 @@ def load_knowledge(
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Give the folder for the cache; None where the user has no home."""
+    """Give the folder for the cache; None where the user has no home or switched it off."""
+    chosen = environ.get("KNECK_CACHE_DIR")
+    if chosen is not None:
+        return None if chosen in ("", OFF) else os.path.abspath(chosen)
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", ""), ".cache")
     return os.path.join(base, "kneck") if os.path.isabs(base) else None
 

@@ -75,7 +75,7 @@ print(sorted(heavy & set(sys.modules)))
 """
     run = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **environ},
+        env={**os.environ, **environ, "KNECK_CACHE_DIR": f"{environ['XDG_CACHE_HOME']}/kneck"},
         capture_output=True,
         text=True,
         check=True,
@@ -140,6 +140,17 @@ def test_nothing_but_the_finished_file_stays(
     load_knowledge([folder], environ)
     (file,) = cached(environ)
     assert file.suffix == ".json"
+
+
+def test_one_variable_moves_every_cache_or_switches_it_off(
+    folder: KnowledgeFolder, environ: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("", "off"):
+        load_knowledge([folder], {**environ, "KNECK_CACHE_DIR": name})
+        assert cached(environ) == []
+    load_knowledge([folder], {**environ, "KNECK_CACHE_DIR": f"{tmp_path}/elsewhere"})
+    assert cached(environ) == []
+    assert len(list(Path(f"{tmp_path}/elsewhere").iterdir())) == 1
 
 
 def test_old_caches_are_removed(folder: KnowledgeFolder, environ: dict[str, str]) -> None:
