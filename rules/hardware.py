@@ -103,7 +103,10 @@ def load_devices(folders: Sequence[Path]) -> dict[str, Device]:
 
 
 def load_method(folders: Sequence[Path]) -> tuple[Fact, ...]:
-    """Read the method's thresholds as facts named `method.*`; later folders replace single ones."""
+    """Read the method's thresholds as facts named `method.*`; later folders replace single ones.
+
+    A list of numbers becomes a text with commas.
+    """
     from .hardware_schema import MethodFigure
 
     sources = load_sources(folders)
@@ -113,7 +116,10 @@ def load_method(folders: Sequence[Path]) -> tuple[Fact, ...]:
             figure = validate(document, MethodFigure, key)
             check_sources(document, figure.source, sources, key)
             detail = f"{document.place(key)} [{', '.join(figure.source)}], {figure.status}"
-            found[key] = Fact(f"method.{key}", figure.value, figure.unit, Source("kb", detail))
+            value = figure.value
+            if isinstance(value, tuple):
+                value = ",".join(map(str, value))
+            found[key] = Fact(f"method.{key}", value, figure.unit, Source("kb", detail))
     return tuple(found.values())
 
 

@@ -83,6 +83,8 @@ def build_device(folder: Path, path: Path, sources: Mapping[str, str]) -> Device
         _fact(document, "device.product_class", parsed.product_class, "", "product_class"),
         *_facts_of(document, parsed.chip, "device.", "chip"),
     ]
+    peaks = _peaks(document, parsed, sources)
+    facts.extend(_accumulate_fact(document, peaks["dense"]))
     return Device(
         id=parsed.id,
         name=parsed.name,
@@ -91,10 +93,19 @@ def build_device(folder: Path, path: Path, sources: Mapping[str, str]) -> Device
         sm_count=parsed.chip.sm_count,
         boost_ghz=parsed.chip.boost_ghz,
         l2_bytes=parsed.chip.l2_bytes,
-        peaks=_peaks(document, parsed, sources),
+        peaks=peaks,
         facts=tuple(facts),
         path=document.path,
     )
+
+
+def _accumulate_fact(document: Document, dense: Mapping[str, Peak]) -> Iterator[Fact]:
+    """Tell whether FP16 accumulate runs at twice the rate of FP32 accumulate, from the peaks."""
+    fp16, fp32 = dense.get("fp16_tensor_fp16acc"), dense.get("fp16_tensor_fp32acc")
+    if fp16 is not None and fp32 is not None:
+        source = Source("kb", f"{document.place('peaks', 'dense')}, the two FP16 tensor peaks")
+        doubles = round(fp16.value / fp32.value) >= 2
+        yield Fact("device.fp16_accumulate_doubles", doubles, "", source)
 
 
 def _peaks(

@@ -1,6 +1,7 @@
 """Hardware knowledge: what the files say, and what happens to a wrong one."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,14 @@ def test_a_precision_that_a_device_lacks_is_absent() -> None:
     assert DEVICES["orin"].peak("fp16_hfma2") is None
 
 
+@pytest.mark.parametrize(
+    ("id", "doubles"), [("rtx-3070-ti", True), ("a10", False), ("h100", False)]
+)
+def test_fp16_accumulate_doubles_the_rate_on_geforce_only(id: str, doubles: bool) -> None:
+    facts = {fact.name: fact for fact in DEVICES[id].facts}
+    assert facts["device.fp16_accumulate_doubles"].value is doubles
+
+
 def test_published_peaks_are_kept_with_what_refutes_them() -> None:
     peak = DEVICES["rtx-3070-ti"].peak("int8_tensor", "published")
     assert peak is not None
@@ -168,7 +177,7 @@ def test_thresholds_are_facts_with_source_and_status() -> None:
     assert facts["method.ratio_low"].value == 5
     assert facts["method.ratio_low"].source.detail.endswith("[R1], contested")
     assert facts["method.saturation_fraction"].value == 0.60
-    assert facts["method.sweep_sizes"].value == (1024, 2048, 4096, 8192)
+    assert facts["method.sweep_sizes"].value == "1024,2048,4096,8192"
 
 
 # -- overlays --------------------------------------------------------------------------------
@@ -340,7 +349,7 @@ def test_a_wrong_file_is_refused_with_place_and_next_step(
 ) -> None:
     path = copy(kind, name, tmp_path, change)
     folders = [*KB, tmp_path]
-    loaders = {
+    loaders: dict[str, Callable[[], object]] = {
         "architectures": lambda: load_architecture(name, folders),
         "devices": lambda: load_device(name, folders),
         "problems": lambda: load_problem_models(folders),
