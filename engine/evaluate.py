@@ -39,16 +39,21 @@ class Evaluation(NamedTuple):
         return frozenset(id for id, outcome in self.outcomes.items() if outcome.state == "fired")
 
 
-def truth(condition: Condition, lookup: Lookup) -> Truth:
-    """Evaluate one condition; a fact that is no claim (a number, a text) decides nothing."""
-    value = evaluate(condition.expression, lookup)
+def truth(condition: Condition, memory: WorkingMemory) -> Truth:
+    """Evaluate one condition; a fact that is no claim (a number, a text) decides nothing.
+
+    A condition on a fact that does not apply to this kernel fails.
+    """
+    value = evaluate(condition.expression, memory.value)
+    if value is None and not all(map(memory.applies, condition.expression.names)):
+        return False
     return value if isinstance(value, bool) else None
 
 
-def outcome(rule: Rule, lookup: Lookup) -> Outcome:
+def outcome(rule: Rule, memory: WorkingMemory) -> Outcome:
     """Evaluate one rule: `when` must all hold, `unless` must all fail."""
-    when = tuple(truth(condition, lookup) for condition in rule.when)
-    unless = tuple(_negated(truth(condition, lookup)) for condition in rule.unless)
+    when = tuple(truth(condition, memory) for condition in rule.when)
+    unless = tuple(_negated(truth(condition, memory)) for condition in rule.unless)
     both = (*when, *unless)
     state: State = "silent" if False in both else "undecided" if None in both else "fired"
     return Outcome(rule, state, when, unless)
@@ -77,7 +82,7 @@ def evaluate_rules(knowledge: Knowledge, base: FactBase) -> Evaluation:
     fired: set[str] = set()
     for stratum, rules in enumerate(knowledge.strata):
         for rule in rules:
-            outcomes[rule.id] = found = outcome(rule, memory.value)
+            outcomes[rule.id] = found = outcome(rule, memory)
             if found.state == "fired":
                 fired.add(rule.id)
         memory.settle(stratum, fired, lambda rule: lacking(outcomes[rule.id], memory))

@@ -13,7 +13,7 @@ from ..facts.derive import Derivation, derive
 from ..facts.device_facts import device_facts
 from ..facts.foreign_cliff import foreign_cliff_derivation
 from ..facts.hardware import Architecture, Device
-from ..facts.kernel import Kernel, analyse, kernel_facts
+from ..facts.kernel import NO_LOOP, Kernel, analyse, kernel_facts
 from ..facts.known import known_at_launch
 from ..facts.launch_facts import launch_derivations
 from ..facts.loop_roles import Roles
@@ -31,8 +31,8 @@ from ..parsers.listing import Function, ResourceRecord
 from .knowledge import Setting, choose_device, limiting_architecture
 from .target import Opened
 
-TIGHTENED = "stalls."
-ZERO = Source("sass", "no such instruction in the function")
+STALLS = "stalls"
+ABSENT = Source("sass", "no such instruction")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     ]
     facts = [fact for part in parts for fact in part[0]]
     missing = [gap for part in parts for gap in part[1]]
-    facts += zeros(asked, facts, kernel)
+    counted, inapplicable = counts_asked_for(asked, facts, kernel)
+    facts += counted
+    missing += inapplicable
     derivations = derivations_for(architecture, setting, asked)
     base = derive(FactBase().with_facts(facts, missing), derivations)
     return Extraction(request, artifact, kernel, loop, base, derivations, opened.shown)
@@ -87,7 +89,7 @@ def derivations_for(
     architecture: Architecture | None, setting: Setting, asked: Iterable[str]
 ) -> list[Derivation]:
     """Give every derivation, in the form that this architecture and these rules need."""
-    opcodes = sorted({name.split(".")[1] for name in asked if name.startswith(TIGHTENED)})
+    opcodes = sorted({name.split(".")[1] for name in asked if name.startswith(STALLS + ".")})
     return [
         *launch_derivations(),
         *occupancy_derivations(architecture.limits if architecture is not None else None),
@@ -107,23 +109,29 @@ def asked_names(setting: Setting) -> set[str]:
     }
 
 
-def zeros(asked: Iterable[str], facts: Iterable[Fact], kernel: Kernel) -> list[Fact]:
+def counts_asked_for(
+    asked: Iterable[str], facts: Iterable[Fact], kernel: Kernel
+) -> tuple[list[Fact], list[Missing]]:
     """Give 0 for the instructions that a rule asks for and the function does not have.
 
-    Absence is known where the whole function was read; counts in the loop need a loop.
+    Absence is known, since the whole function was read; what counts a loop needs a loop.
     """
     known = {fact.name for fact in facts}
-    found = []
+    zeros, inapplicable = [], []
     for name in sorted(set(asked) - known):
-        parts = name.split(".")
-        is_count = parts[0] == "mix" and parts[-1] == "count"
-        in_loop = parts[0] == "mix" and parts[-1] == "in_loop" and kernel.tile is not None
-        share = parts[0] == "tile" and parts[-1].endswith("mma_fraction")
-        if is_count or in_loop:
-            found.append(Fact(name, 0, "instructions", ZERO))
-        elif share and kernel.tile is not None and kernel.tile.flop_fractions:
-            found.append(Fact(name, 0, "", ZERO))
-    return found
+        section, _, rest = name.partition(".")
+        last = rest.rpartition(".")[2]
+        of_loop = last == "in_loop" or section == STALLS or last.endswith("_fraction")
+        if section not in ("mix", STALLS, "tile") or last in ("executed", "gain_fraction"):
+            continue
+        if section == "tile" and not last.endswith(("mma_fraction", "ffma_fraction")):
+            continue
+        if of_loop and kernel.tile is None:
+            inapplicable.append(Missing(name, NO_LOOP, applies=False))
+        elif section != STALLS or kernel.function.has_control:
+            unit = {"mix": "instructions", STALLS: "cycles"}.get(section, "")
+            zeros.append(Fact(name, 0, unit, ABSENT))
+    return zeros, inapplicable
 
 
 def _dependences(kernel: Kernel, table: ArchTable, setting: Setting) -> Dependences | None:

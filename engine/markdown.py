@@ -66,18 +66,13 @@ def _roofline(d: Diagnosis) -> str:
     bound = d.bound if d.bound == "unknown" else f"{d.bound}-bound"
     lines = [
         f"Arithmetic intensity: {n.plain(r.arithmetic_intensity)} FLOP/byte (unique bytes)",
-        f"Balance point: {balance(r.balance_point)} FLOP/byte "
+        f"Balance point: {n.decimal(r.balance_point)} FLOP/byte "
         f"({r.precision or n.UNKNOWN}, {d.device.peaks_basis})",
         f"Classification: **{bound}**, roofline side: {r.side}",
         f"Attained fraction: {n.percent(r.attained_fraction)} of the roof "
         f"(peak {n.rate(r.peak_gflops)}, {n.plain(r.peak_gb_per_s)} GB/s)",
     ]
     return _items(lines + d.bound_detail.reasons, "")
-
-
-def balance(point: float | int | None) -> str:
-    """Write a balance point to one decimal, as the method prints it."""
-    return n.UNKNOWN if point is None else f"{point:.1f}"
 
 
 def _occupancy(d: Diagnosis) -> str:

@@ -37,7 +37,6 @@ class MeasurementSettings:
 
     bench: BenchSettings
     harness_time_limit_s: float
-    disagreement_fraction: float
     change_fraction: float
     regression_fraction: float
 
@@ -76,7 +75,6 @@ def measurement_settings() -> MeasurementSettings:
     return MeasurementSettings(
         bench=BenchSettings(timing=loop, **timing),
         harness_time_limit_s=parsed.harness.time_limit_s,
-        disagreement_fraction=parsed.counters.disagreement_fraction,
         change_fraction=parsed.comparison.change_fraction,
         regression_fraction=parsed.comparison.regression_fraction,
     )

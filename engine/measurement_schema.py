@@ -54,12 +54,6 @@ class HarnessFile(Strict):
     time_limit_s: PositiveFloat
 
 
-class CountersFile(Strict):
-    """Counters beside inferred facts."""
-
-    disagreement_fraction: Fraction
-
-
 class ComparisonFile(Strict):
     """Two builds beside each other."""
 
@@ -73,7 +67,6 @@ class MeasurementFile(Strict):
     timing: TimingFile
     series: SeriesFile
     harness: HarnessFile
-    counters: CountersFile
     comparison: ComparisonFile
 
 

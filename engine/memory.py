@@ -38,6 +38,11 @@ class WorkingMemory:
         fact = self.facts.get(name)
         return None if fact is None else fact.value
 
+    def applies(self, name: str) -> bool:
+        """Tell whether there is something to know; true for a fact that is merely missing."""
+        gap = self.missing.get(name)
+        return gap is None or gap.applies
+
     def settle(
         self,
         stratum: int,
@@ -73,7 +78,8 @@ class WorkingMemory:
         entry = self.knowledge.vocabulary.entry(name)
         silent = ", ".join(rule.id for rule in rules)
         if entry is None or entry.default is None:
-            return Missing(name, f"none of the rules that set it fires: {silent}")
+            what = f"none of the rules that set it fires: {silent}"
+            return Missing(name, what, applies=False)
         source = Source("rule", f"the default, since none of these fires: {silent}")
         return Fact(name, entry.default, entry.unit, source, self._inputs(rules))
 

@@ -33,6 +33,8 @@ def roots(inference: Inference, names: Iterable[str]) -> tuple[str, ...]:
             continue
         seen.add(name)
         gap = inference.facts.missing.get(name)
+        if gap is not None and not gap.applies:
+            continue
         deeper = [need for need in gap.needs if need not in inference.facts] if gap else []
         todo.extend(deeper)
         if not deeper:

@@ -32,6 +32,11 @@ def plain(value: float | int | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
+def decimal(value: float | int | None) -> str:
+    """Write a number to one decimal, as the method prints balance points."""
+    return UNKNOWN if value is None else f"{value:,.1f}"
+
+
 def size(count: float | int | None) -> str:
     """Write bytes: `30 KiB`, `50,177 B`, `1.5 MiB`; exact below a megabyte."""
     if count is None:

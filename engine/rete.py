@@ -155,7 +155,7 @@ class _Run:
         return tuple(self.fired.values())
 
     def _lacks(self, rule: Rule) -> Sequence[str] | None:
-        return lacking(outcome(rule, self.memory.value), self.memory)
+        return lacking(outcome(rule, self.memory), self.memory)
 
     def _fire(self, index: int, ruleset: _Ruleset, stratum: int) -> None:
         facts = dict(self._new_facts(self.asserted[index], ruleset.section, stratum))
@@ -181,11 +181,15 @@ class _Run:
 
     def _helper_value(self, helper: Helper) -> float | None:
         value: Value | None = evaluate_tree(helper.tree, self.memory.value)
+        if helper.negated:
+            fails = value is False or (value is None and not self._applies(helper))
+            return 1.0 if fails else None
         if value is None:
             return None
-        if helper.negated:
-            return None if value is True else 1.0
         return self.texts.encoded(value)
+
+    def _applies(self, helper: Helper) -> bool:
+        return all(map(self.memory.applies, names_in(helper.tree)))
 
     def _with_facts(self, firing: Firing) -> Firing:
         """Replace helper facts by the facts that they were computed from."""

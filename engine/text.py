@@ -57,7 +57,7 @@ def _time_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
         (
             "Arithmetic intensity",
             _with(n.plain(roof.arithmetic_intensity), "FLOP/B"),
-            f"balance point {n.plain(roof.balance_point)} ({precision}, {d.device.peaks_basis})",
+            f"balance point {n.decimal(roof.balance_point)} ({precision}, {d.device.peaks_basis})",
         ),
     ]
 
@@ -186,8 +186,8 @@ def why_not(entry: NotChosen) -> str:
     """Write why one strategy was not chosen: the first failed condition, down to its root."""
     first, *deeper = entry.why_not
     root = deeper[0] if deeper else first
-    value = n.anything(root.value)
-    text = f"{entry.id}: {root.fact} is {value}, needed {root.needed}"
+    value = f"is {n.anything(root.value)}" if root.value is not None else "does not apply"
+    text = f"{entry.id}: {root.fact} {value}, needed {root.needed}"
     return f"{text} for {first.condition}" if deeper else text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .dependences import Dependences
+from .kernel import NO_LOOP
 from .mix import at_addresses
 from .model import Fact, Missing
 from .tile import TileLoop
@@ -21,7 +22,7 @@ def dependence_facts(
 ) -> tuple[list[Fact], list[Missing]]:
     """Give what the dependences of the loop say; without a loop, all of it is missing."""
     if found is None or tile is None:
-        return [], [Missing(name, "the kernel has no K-tile loop") for name in NAMES]
+        return [], [Missing(name, NO_LOOP, applies=False) for name in NAMES]
     facts = [
         Fact(
             "tile.critical_path_cycles",

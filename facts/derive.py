@@ -42,8 +42,7 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
             continue
         gaps = tuple(name for name in step.inputs if name not in facts)
         if gaps:
-            reason = f"needs {', '.join(gaps)}"
-            missing.update((name, Missing(name, reason, gaps)) for name in wanted)
+            missing.update((name, _without(name, gaps, missing)) for name in wanted)
             continue
         used = [*step.inputs, *(name for name in step.optional if name in facts)]
         results = step.compute({name: facts[name].value for name in used})
@@ -51,7 +50,7 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
         for name in wanted:
             value, unit, formula = results.get(name, (None, "", "not determined by its inputs"))
             if value is None:
-                missing[name] = Missing(name, formula, absent)
+                missing[name] = Missing(name, formula, absent, bool(absent))
             else:
                 source = Source("derived", formula)
                 facts[name] = Fact(name, value, unit, source, tuple(used))
@@ -60,6 +59,15 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
             if value is not None and name not in step.outputs and name not in facts:
                 facts[name] = Fact(name, value, unit, Source("derived", formula), tuple(used))
     return FactBase(facts, missing)
+
+
+def _without(name: str, gaps: tuple[str, ...], missing: Mapping[str, Missing]) -> Missing:
+    """What needs something that does not apply does not apply either."""
+    for gap in gaps:
+        known = missing.get(gap)
+        if known is not None and not known.applies:
+            return Missing(name, known.because, gaps, False)
+    return Missing(name, f"needs {', '.join(gaps)}", gaps)
 
 
 def in_order(derivations: Sequence[Derivation]) -> list[Derivation]:

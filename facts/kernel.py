@@ -21,6 +21,7 @@ from .model import Fact, Missing, Source
 from .tile import TileLoop, tile_loop
 
 BARRIER = "BAR"
+NO_LOOP = "the kernel has no K-tile loop"
 COMPUTE = "compute_"  # families of arithmetic; address arithmetic is another family
 
 
@@ -64,14 +65,12 @@ def kernel_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Mis
     missing: list[Missing] = []
     precision = _precision(kernel, table)
     if precision is None:
-        missing.append(
-            Missing("roofline.precision", "no arithmetic whose precision the tables know")
-        )
+        missing.append(Missing("roofline.precision", "the code has no arithmetic", applies=False))
     else:
         facts.append(precision)
     if kernel.tile is None:
         names = ("compute_op", "compute_ops", "load_ops", "load_bytes", "flops", "instructions")
-        missing += [Missing(f"tile.{name}", "the kernel has no K-tile loop") for name in names]
+        missing += [Missing(f"tile.{name}", NO_LOOP, applies=False) for name in names]
         return facts, missing
     loop_facts, loop_missing = _loop_facts(kernel.tile, kernel)
     return facts + loop_facts, missing + loop_missing
@@ -126,7 +125,7 @@ def _loop_facts(tile: TileLoop, kernel: Kernel) -> tuple[list[Fact], list[Missin
     missing: list[Missing] = []
     span = Source("sass", f"loop 0x{tile.loop.first:04x} to 0x{tile.loop.last:04x}")
     if tile.compute_op is None:
-        missing.append(Missing("tile.compute_op", "the loop computes nothing"))
+        missing.append(Missing("tile.compute_op", "the loop computes nothing", applies=False))
     else:
         facts.append(Fact("tile.compute_op", tile.compute_op, "", span))
     counts: list[tuple[str, Times | None, str, Source]] = [

@@ -47,11 +47,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A fact that is not known: why, and which input or measurement would supply it."""
+    """A fact that has no value: why, and which input or measurement would supply it.
+
+    `applies` is false where there is nothing to know, such as a ratio per K tile in a kernel
+    without a loop: a condition on it fails, where one on an unknown fact stays open.
+    """
 
     name: str
     because: str
     needs: tuple[str, ...] = ()  # names of the missing facts that it depends on
+    applies: bool = True
 
 
 @dataclass(frozen=True)

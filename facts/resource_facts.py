@@ -34,11 +34,17 @@ def resource_facts(records: Iterable[ResourceRecord]) -> tuple[list[Fact], list[
                 facts.append(Fact(name, value, unit, at(record)))
                 break
         else:
-            missing.append(Missing(name, reason))
+            missing.append(Missing(name, reason, applies=not _is_told(name, known)))
     if any(record.smem_includes_reserve for record in known):
         record = next(record for record in known if record.smem_includes_reserve)
         facts.append(Fact("resources.includes_reserve", True, "", at(record)))
     return facts, missing
+
+
+def _is_told(name: str, records: list[ResourceRecord]) -> bool:
+    """A cubin states a launch bound where it has one, so there is none where it says nothing."""
+    read_from_cubin = any(record.parameters is not None for record in records)
+    return name == "resources.max_threads" and read_from_cubin
 
 
 def disagreements(records: Iterable[ResourceRecord]) -> list[str]:
