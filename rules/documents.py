@@ -37,7 +37,9 @@ class Document:
     data: Plain
     values: dict[tuple[Key, ...], tuple[int, int]] = field(default_factory=dict)
     keys: dict[tuple[Key, ...], tuple[int, int]] = field(default_factory=dict)
-    styles: dict[tuple[Key, ...], str] = field(default_factory=dict)  # of scalars: ' " | > or none
+    styles: dict[tuple[Key, ...], str] = field(
+        default_factory=dict
+    )  # ' " | > or none, lists [ or -
 
     def place(self, *at: Key) -> Place:
         """Give the place of the value at a path, or of the nearest parent that has one."""
@@ -118,6 +120,7 @@ def _plain(node: yaml.Node, at: tuple[Key, ...], document: Document) -> Plain:
         document.styles[at] = node.style if quoted else ""
         return None if not quoted and node.value in ("", "~", "null") else str(node.value)
     if isinstance(node, yaml.SequenceNode):
+        document.styles[at] = "[" if node.flow_style else "-"
         return [_plain(item, (*at, index), document) for index, item in enumerate(node.value)]
     mapping: dict[str, Plain] = {}
     for key, value in node.value:

@@ -119,6 +119,16 @@ def keys_of_other_kinds(entry: LoadedRule, context: Context) -> None:
                 context.faults.add(what, entry.key_place(written), help)
 
 
+def no_split_texts(entry: LoadedRule, context: Context) -> None:
+    """Texts stand one per line: in brackets each comma of a text would split it."""
+    for key in ("evidence", "wrong_when", "source"):
+        at = (entry.index, key)
+        if entry.document.styles.get(at) == "[" and (*at, 1) in entry.document.values:
+            what = f"{key} has several texts in brackets; each comma splits a text"
+            help = "write one text per line, or put quotes around a text with commas"
+            context.faults.add(what, entry.place(key, 1), help)
+
+
 def tests_both_ways(entry: LoadedRule, context: Context) -> None:
     """A rule shows facts that fire it, and facts that do not."""
     rule = entry.rule
@@ -224,6 +234,7 @@ def _condition_place(entry: LoadedRule, text: str) -> Place:
 CHECKS: tuple[Callable[[LoadedRule, Context], None], ...] = (
     required_keys,
     keys_of_other_kinds,
+    no_split_texts,
     tests_both_ways,
     tests_name_conditions,
     edges_to_known_rules,

@@ -72,7 +72,7 @@ def rule(kind: str, text: str) -> str:
     added = [
         line
         for line in (OF_KIND[kind] + COMMON.format(id=id)).splitlines()
-        if line.split(":")[0].strip() not in own or line.startswith("    ")
+        if line.split(":")[0].strip() not in own and not (line[2] == " " and "tests" in own)
     ]
     return "\n".join([f"- {lines[0]}", *(f"  {line}" for line in lines[1:]), *added]) + "\n"
 
