@@ -134,7 +134,8 @@ def stalls(histogram: dict[str, int] | None) -> str:
 def advice(d: Diagnosis) -> str:
     """Write the ranked strategies with gain, status, action and conflicts."""
     if not d.strategies:
-        undecided = " yet: facts are missing, see below" if d.missing else ""
+        is_open = any(entry.unknown for entry in d.not_chosen)
+        undecided = " yet: facts are missing, see below" if is_open else ""
         return f"Advice\n  none{undecided}"
     return "\n".join(["Advice", *(block(d, strategy) for strategy in d.strategies)])
 
