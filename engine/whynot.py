@@ -31,7 +31,8 @@ class Failed:
     relative: float | None
     changes: tuple[Change, ...]
     producers: tuple[str, ...]  # rules that could have produced what is missing or different
-    missing: tuple[str, ...]  # facts that the condition asks for and that are not known
+    missing: tuple[str, ...]  # facts that the condition asks for and that have no value
+    because: str | None  # why the first of those has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ def _failed(
     margin, relative = gap(value, wanted)
     demand = _Demand(fact, operator, wanted)
     producers = _producers(inference, condition, holds, demand)
+    missing = tuple(n for n in condition.expression.names if n not in inference.facts)
+    gaps = [inference.facts.missing[name] for name in missing if name in inference.facts.missing]
     changes = _changes(inference, left, demand, value, producers, above)
     return Failed(
         condition=("unless " if negated else "") + condition.text,
@@ -120,7 +123,8 @@ def _failed(
         relative=relative,
         changes=changes,
         producers=tuple(rule.id for rule in producers),
-        missing=tuple(n for n in condition.expression.names if n not in inference.facts),
+        missing=missing,
+        because=gaps[0].because if gaps else None,
     )
 
 
@@ -191,8 +195,9 @@ def _changes(
             return ()
         nearest: list[Change] = min(ways, key=len)
         return tuple(nearest)
-    if left[0] != "name" or demand.wanted is None:
-        return ()
+    known = inference.facts.missing.get(demand.fact)
+    if left[0] != "name" or demand.wanted is None or (known is not None and not known.applies):
+        return ()  # nothing to set, or nothing that a value could be given to
     change = smallest_change(demand.fact, value, demand.operator, demand.wanted)
     return () if change is None else (change,)
 

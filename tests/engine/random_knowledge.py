@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from kneck.facts.model import Fact, FactBase, Source, Value
+from kneck.facts.model import Fact, FactBase, Missing, Source, Value
 from kneck.parsers.expression_tree import Expression, Tree, names_in, unparse
 from kneck.rules.limits import LARGEST_ANTECEDENTS, antecedents
 from kneck.rules.model import Condition, Kind, Knowledge, Rule, Template
@@ -34,7 +34,10 @@ def knowledge(random: Random) -> Knowledge:
 
 
 def facts(random: Random) -> FactBase:
-    """Give most facts a value, now and then one that rules would set, or one that is no number."""
+    """Give most facts a value; of the others some are missing and some do not apply.
+
+    Now and then there is one that rules would set, or one that is no finite number.
+    """
     values: dict[str, Value] = {}
     for name in NUMBERS:
         if random.random() < 0.85:
@@ -48,7 +51,12 @@ def facts(random: Random) -> FactBase:
         values[f"{SET_CLAIM}.{random.randint(0, 5)}"] = random.random() < 0.5
     shuffled = list(values.items())
     random.shuffle(shuffled)
-    return FactBase({n: Fact(n, v, "", Source("option", "")) for n, v in shuffled})
+    missing = {
+        name: Missing(name, "", applies=random.random() < 0.5)
+        for name in NUMBERS + TEXTS + CLAIMS
+        if name not in values and random.random() < 0.7
+    }
+    return FactBase({n: Fact(n, v, "", Source("option", "")) for n, v in shuffled}, missing)
 
 
 def _rule(random: Random, position: int, before: list[Rule]) -> Rule:

@@ -154,6 +154,22 @@ def test_an_undecided_rule_names_the_missing_facts_at_the_root(knowledge: Knowle
     assert found.failed[0].producers == ("latency-bound", "memory-bound")
 
 
+def test_what_does_not_apply_fails_with_its_reason_and_without_a_change(
+    knowledge: Knowledge,
+) -> None:
+    gap = Missing("tile.ratio", "the kernel has no loop", applies=False)
+    inference = infer(kernel(tile__ratio=None).with_facts([], [gap]), knowledge)
+    (found,) = failed(inference, "cp-async")
+    assert (found.condition, found.holds) == ("tile.ratio < tile.low", False)
+    assert (found.value, found.missing, found.because) == (
+        None,
+        ("tile.ratio",),
+        "the kernel has no loop",
+    )
+    assert found.changes == ()
+    assert why_not(inference, "cp-async").unknown == ()
+
+
 def test_the_change_is_tried_with_everything_that_follows(knowledge: Knowledge) -> None:
     base = derive(kernel(tile__ratio=None, mix__LDG__in_loop=2, mix__HMMA__in_loop=16), [RATIO])
     inference = infer(base, knowledge)

@@ -80,6 +80,18 @@ def test_a_false_condition_decides_whatever_else_is_missing(knowledge: Knowledge
     assert inference.facts.value("strategy.cp-async") is False
 
 
+def test_a_condition_on_what_does_not_apply_fails_and_so_does_an_exception(
+    knowledge: Knowledge,
+) -> None:
+    no_loop = Missing("tile.ratio", "no loop", applies=False)
+    assert state(infer(without("tile.ratio").with_facts([], [no_loop]), knowledge), "cp-async") == (
+        "silent"
+    )
+    no_copies = Missing("mix.LDGSTS.in_loop", "no loop", applies=False)
+    inference = infer(without("mix.LDGSTS.in_loop").with_facts([], [no_copies]), knowledge)
+    assert inference.has_fired("cp-async")
+
+
 def test_an_exception_that_is_unknown_keeps_a_rule_from_firing(knowledge: Knowledge) -> None:
     assert state(infer(without("mix.LDGSTS.in_loop"), knowledge), "cp-async") == "undecided"
     assert state(infer(having(mix__LDGSTS__in_loop=2), knowledge), "cp-async") == "silent"
