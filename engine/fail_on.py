@@ -10,7 +10,11 @@ from ..parsers.expression_tree import evaluate
 
 def holds(text: str, facts: FactBase) -> bool:
     """Tell whether the condition holds; raises KneckError where it is none, or not decided."""
-    expression = parse_expression(text, Place("--fail-on"))
+
+    def is_fact(name: str) -> bool:
+        return name in facts or name in facts.missing
+
+    expression = parse_expression(text, Place("--fail-on"), is_fact)
     value = evaluate(expression, facts.value)
     if value is None:
         gaps = [name for name in expression.names if name not in facts]
