@@ -19,11 +19,16 @@ def parse_sass(text: str, path: str = "<text>") -> Listing:
     Raises KneckError where the text holds no SASS that kneck reads: PTX, an empty text, noise, or
     code of a generation before the 128-bit encoding.
     """
+    from .sass_dialects import to_cuobjdump, without_markup
     from .sass_lines import Reader
 
-    text = _unix_lines(text)
+    text = without_markup(_unix_lines(text))
     with _collector_paused():
         listing = Reader(path).read(text)
+        if not listing.functions and not listing.refused:
+            converted = to_cuobjdump(text)
+            if converted is not None:
+                listing = Reader(path).read(converted)
     if not listing.functions:
         from .refusals import refusal
 
@@ -43,6 +48,7 @@ def branch_target(instruction: Instruction, function: Function) -> int | None:
         last = instruction.operands[-1]
         if last.kind == "immediate" and isinstance(last.value, int):
             return last.value
+        return function.labels.get(last.text)  # Triton writes labels without marks
     return None
 
 

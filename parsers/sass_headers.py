@@ -11,7 +11,7 @@ UNKNOWN_ARCH = "unknown"  # the text does not say; never guessed
 OLD_ENCODING = "64-bit"  # stands for the architecture of code that only its form gives away
 INSTRUCTION_BYTES = 16
 
-_ADDRESS = re.compile(r"[ \t>|]*/\*[0-9a-fA-F]{4,16}\*/\s*(.*)")
+_ADDRESS = re.compile(r"[ \t]*/\*[0-9a-fA-F]{4,16}\*/\s*(.*)")
 _DATA = re.compile(r"\.(?:byte|short|word|dword|quad|zero|string|ascii|align|skip|\d)")
 _FUNCTION = re.compile(r"\s*Function\s*:\s*(\S.*?)\s*$")
 _SECTION = re.compile(r"\s*\.section\s+([^\s,\"]+)")

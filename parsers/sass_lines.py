@@ -20,11 +20,11 @@ Parsed = tuple[tuple[Operand, ...], tuple[str, ...]]  # operands, annotations
 # 7 first encoding word, 8 what stands between the two words, 9 second word, 10 any other line.
 _LINE = re.compile(
     r"""^(?:
-    [ \t>|]* (?: \[ ([^\]\n]*) \] [ \t]* )?
+    [ \t]* (?: \[ ([^\]\n]*) \] [ \t]* )?
     /\*([0-9a-fA-F]{4,16})\*/ [ \t{]+
     ( (?: @([^ \t;\n]+) [ \t]+ )? ([A-Za-z_][\w.:]*) ([^;}\n]*) ) [;}] [ \t}]*
     (?: /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/
-        (?: ([^\n]*\n[ \t\n>|]* | [ \t]*) /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/ )?
+        (?: ([^\n]*\n[ \t\n]* | [ \t]*) /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/ )?
     )? [^\n]*
     | ([^\n]*)
     )\n""",
@@ -73,6 +73,8 @@ class Reader(Headers):
             at = int(address, 16)
             if current.pending:
                 current.place_labels(at)
+            if parsed[1]:
+                body = _ANNOTATION.sub("", body)
             append(
                 Instruction(at, guard, mnemonic, parsed[0], control, line, body.rstrip(), parsed[1])
             )
