@@ -6,32 +6,61 @@ programs read these records only, so that text, Markdown, HTML and JSON can neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, dataclass_transform
 
 SCHEMA = "kneck.diagnosis/1"
 Number = int | float
 Tree = dict[str, Any]  # {rule, file, status, conditions: [...]}, see the contract
 
 
-@dataclass(frozen=True)
-class Tool:
+@dataclass_transform(frozen_default=True)
+class Record:
+    """A record like a frozen dataclass, without the code that dataclasses generate at import.
+
+    The fields are the annotations of the class; start-up pays nothing for them.
+    """
+
+    _fields: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = tuple(name for name in cls.__annotations__)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        values = dict(zip(self._fields, args, strict=False))
+        values.update(kwargs)
+        missing = [n for n in self._fields if n not in values and not hasattr(type(self), n)]
+        unknown = values.keys() - set(self._fields)
+        if missing or unknown or len(args) > len(self._fields):
+            wrong = ", ".join([*missing, *sorted(unknown)]) or "too many values"
+            raise TypeError(f"{type(self).__name__}: {wrong}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
+        return f"{type(self).__name__}({shown})"
+
+
+class Tool(Record):
     version: str
     kb: list[dict[str, str]]
     input_hash: str
     command: str
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(Record):
     name: str
     demangled: str
     arch: str
     source: str
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Record):
     grid: list[int] | None
     block: list[int] | None
     dynamic_smem: Number | None
@@ -40,16 +69,14 @@ class Launch:
     waves: Number | None
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Record):
     id: str | None
     name: str | None
     arch: str | None
     peaks_basis: str
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(Record):
     time_ms: Number | None
     time_source: str | None
     problem: str | None
@@ -60,8 +87,7 @@ class Baseline:
     expected_fraction: Number | None
 
 
-@dataclass(frozen=True)
-class Roofline:
+class Roofline(Record):
     arithmetic_intensity: Number | None
     balance_point: Number | None
     precision: str | None
@@ -71,8 +97,7 @@ class Roofline:
     peak_gb_per_s: Number | None
 
 
-@dataclass(frozen=True)
-class BoundDetail:
+class BoundDetail(Record):
     resource: str | None
     cause: str | None
     predicted: bool
@@ -81,8 +106,7 @@ class BoundDetail:
     reasons: list[str]
 
 
-@dataclass(frozen=True)
-class ResourceBound:
+class ResourceBound(Record):
     """A lower bound on the time that one resource sets; `share` is bound / measured time."""
 
     resource: str
@@ -92,8 +116,7 @@ class ResourceBound:
     basis: str
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(Record):
     registers_per_thread: Number | None
     threads_per_block: Number | None
     static_smem: Number | None
@@ -107,8 +130,7 @@ class Occupancy:
     sufficient_to_hide_latency: bool | None
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(Record):
     first: str
     last: str
     depth: int
@@ -116,8 +138,7 @@ class Loop:
     chosen_because: str
 
 
-@dataclass(frozen=True)
-class Tile:
+class Tile(Record):
     loop: Loop
     compute_op: str | None
     compute_ops: Number | None
@@ -129,8 +150,7 @@ class Tile:
     cp_async: str
 
 
-@dataclass(frozen=True)
-class MixRow:
+class MixRow(Record):
     mnemonic: str
     opcode: str
     count: int
@@ -140,8 +160,7 @@ class MixRow:
     note: str
 
 
-@dataclass(frozen=True)
-class StallRow:
+class StallRow(Record):
     mnemonic: str
     stall: int
     count: int
@@ -150,8 +169,7 @@ class StallRow:
     reducible_cycles: int | None
 
 
-@dataclass(frozen=True)
-class Smem:
+class Smem(Record):
     per_block: Number | None
     cliff: Number | None
     over_cliff: bool | None
@@ -160,8 +178,7 @@ class Smem:
     doubled: dict[str, Number | None]
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(Record):
     """A speed-up in percent, 100 * (time before / time after - 1)."""
 
     low: Number | None
@@ -169,8 +186,7 @@ class Gain:
     basis: str
 
 
-@dataclass(frozen=True)
-class Strategy:
+class Strategy(Record):
     id: str
     title: str
     action: str
@@ -187,8 +203,7 @@ class Strategy:
     why: Tree
 
 
-@dataclass(frozen=True)
-class FailedCondition:
+class FailedCondition(Record):
     condition: str
     fact: str
     value: bool | Number | str | None
@@ -196,65 +211,56 @@ class FailedCondition:
     margin: Number | None
 
 
-@dataclass(frozen=True)
-class NotChosen:
+class NotChosen(Record):
     id: str
     title: str
     why_not: list[FailedCondition]
     unknown: list[str]
 
 
-@dataclass(frozen=True)
-class Pitfall:
+class Pitfall(Record):
     id: str
     title: str
     severity: str
     why: Tree
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Record):
     between: list[str]
     kind: str
     because: str
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Record):
     strategies: list[str]
     gain: dict[str, Number | None]
 
 
-@dataclass(frozen=True)
-class MissingFact:
+class MissingFact(Record):
     fact: str
     would_decide: list[str]
     how: str
 
 
-@dataclass(frozen=True)
-class ChecklistItem:
+class ChecklistItem(Record):
     step: str
     done: bool
     missing: list[str]
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Record):
     id: str
     text: str
 
 
-@dataclass(frozen=True)
-class FactRow:
+class FactRow(Record):
     name: str
     value: bool | Number | str
     unit: str
     source: dict[str, str | list[str]]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Record):
     """Everything that `kneck infer` found out about one kernel."""
 
     tool: Tool
@@ -280,18 +286,18 @@ class Diagnosis:
     checklist: list[ChecklistItem]
     limits: list[Limit]
     facts: list[FactRow]
-    schema: str = field(default=SCHEMA)
+    schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
         """Give the JSON document (`kneck.diagnosis/1`)."""
         document = _plain(self)
         return {"schema": document.pop("schema"), **document}
 
-    def to_json(self) -> str:
+    def to_json(self, indent: int | None = 2) -> str:
         """Give the JSON text; the same diagnosis is the same text, byte for byte."""
         import json
 
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_markdown(self) -> str:
         """Give the report with the headings of the method's template."""
@@ -317,8 +323,8 @@ class Diagnosis:
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {f.name.rstrip("_"): _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Record):
+        return {name.rstrip("_"): _plain(getattr(value, name)) for name in value._fields}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -22,7 +22,7 @@ def remember(diagnosis: Diagnosis) -> None:
         # A full or read-only disk must not take away the report that is already printed.
         with suppress(KneckError, OSError):
             Path(folder).mkdir(parents=True, exist_ok=True)
-            write_atomically(Path(folder) / NAME, diagnosis.to_json())
+            write_atomically(Path(folder) / NAME, diagnosis.to_json(indent=None))
 
 
 def recall(path: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..facts.measure.bench import BenchSettings
 from ..facts.measure.counter_facts import CounterFact, CounterTable
-from ..facts.measure.probe import (
+from ..facts.measure.probe_types import (
     BufferSize,
     Loops,
     ProbeLaunch,
