@@ -100,7 +100,13 @@ def _as_kneck_error(error: click.ClickException) -> KneckError:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "kneck"
     help = f"{path} --help"
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        help = f"did you mean {' or '.join(sorted(error.possibilities))}? see {path} --help"
+    if isinstance(error, click.NoSuchOption):
+        near = " or ".join(sorted(error.possibilities or ()))
+        help = f"did you mean {near}? see {help}" if near else help
+        return KneckError(f"there is no option {error.option_name}", help=help)
+    bare = getattr(click.exceptions, "NoArgsIsHelpError", ())  # from click 8.2 on
+    if isinstance(error, bare) and ctx is not None and isinstance(ctx.command, click.Group):
+        names = ", ".join(ctx.command.list_commands(ctx))
+        return KneckError("no command is named", help=f"name one of {names}; see {help}")
     what = error.format_message().strip().rstrip(".")
     return KneckError(what[:1].lower() + what[1:], help=help)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..facts.arch_table import ArchTable
@@ -27,6 +28,7 @@ from ..facts.roofline_facts import roofline_derivations
 from ..facts.tile_facts import tile_derivations
 from ..parsers.choose import select_function
 from ..parsers.disassembly import Artifact
+from ..parsers.errors import KneckError
 from ..parsers.listing import Function, ResourceRecord
 from .knowledge import Setting, choose_device, limiting_architecture
 from .target import Opened
@@ -55,7 +57,11 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
     device = choose_device(request, function.arch, setting)
     architecture = limiting_architecture(device, function.arch, setting)
-    problem = parse_problem(request.problem, setting.hardware.problems) if request.problem else None
+    problem = (
+        parse_problem(request.problem, setting.hardware.problems)
+        if request.problem is not None
+        else None
+    )
     table = ArchTable(
         setting.hardware.instructions,
         architecture.name if architecture is not None else function.arch,
@@ -72,6 +78,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
         resource_facts(_records(opened, artifact, function, setting)),
         (options, not_given),
         _problem_facts(problem),
+        _source_facts(opened),
         (_hardware_facts(architecture, device, setting), []),
         ([Fact("counters.given", False, "", Source("option", "--ncu not given"))], []),
     ]
@@ -146,23 +153,26 @@ def _records(
     opened: Opened, artifact: Artifact, function: Function, setting: Setting
 ) -> list[ResourceRecord]:
     """Collect what is said of the kernel: the cubin first, the build's log, then --resources."""
+    found = list(artifact.resources)
+    if opened.build_log or opened.request.resources:
+        found += _logged(opened, function, setting)
+    mine = [record for record in found if record.name == function.name]
+    return [record for record in mine if record.arch in (None, function.arch)]
+
+
+def _logged(opened: Opened, function: Function, setting: Setting) -> list[ResourceRecord]:
     from ..parsers.files import read_text
     from ..parsers.resources import parse_resources
 
-    found = list(artifact.resources)
+    found: list[ResourceRecord] = []
     reserve = dict(setting.reserve_bytes)
     if opened.build_log:
-        from ..parsers.errors import KneckError
-
-        try:
+        with suppress(KneckError):  # a build that prints no resource usage is no fault
             found += parse_resources(opened.build_log, "build log", reserve, function.arch)
-        except KneckError:  # a build that prints no resource usage is no fault
-            pass
     path = opened.request.resources
     if path is not None:
         found += parse_resources(read_text(path), path, reserve, function.arch)
-    mine = [record for record in found if record.name == function.name]
-    return [record for record in mine if record.arch in (None, function.arch)]
+    return found
 
 
 def _problem_facts(problem: Problem | None) -> tuple[list[Fact], list[Missing]]:
@@ -177,6 +187,17 @@ def _problem_facts(problem: Problem | None) -> tuple[list[Fact], list[Missing]]:
         return facts, gaps
     names = ("baseline.problem", "baseline.flops", "baseline.bytes")
     return [], [Missing(name, "no problem was given") for name in names]
+
+
+def _source_facts(opened: Opened) -> tuple[list[Fact], list[Missing]]:
+    """Count what the source names, where a source was built."""
+    if opened.source is None:
+        return [], [Missing("source.compute_calls", "the target is no source", applies=False)]
+    from ..parsers.source_calls import compute_calls
+
+    calls = compute_calls(opened.source)
+    source = Source("file", opened.shown)
+    return [Fact("source.compute_calls", calls, "instructions", source)], []
 
 
 def _hardware_facts(

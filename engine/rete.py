@@ -9,8 +9,8 @@ negated before it is settled; and the comparison with `engine.evaluate` after ea
 
 from __future__ import annotations
 
+import _thread
 import json
-import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -62,7 +62,7 @@ class Network:
         self.looked_at = _facts_behind_helpers(encoder.sections)
         self.sections = encoder.sections
         self.rulesets = self._compiled()
-        self.lock = threading.Lock()
+        self.lock = _thread.allocate_lock()
 
     def run(self, base: FactBase) -> tuple[Firing, ...]:
         """Infer from these facts; gives the firings in order, the same for the same facts.

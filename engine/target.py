@@ -25,13 +25,15 @@ SOURCE_ENDINGS = (".cu",)
 class Opened:
     """A target under way: the request with what the target itself adds, and the disassembly.
 
-    `build_log` is the output of the build, where there was one; `shown` names the target.
+    `build_log` is the output of the build and `source` the text that was built, where there was a
+    build; `shown` names the target.
     """
 
     request: Request
     disassembly: Disassembly
     shown: str
     build_log: str | None = None
+    source: str | None = None
 
 
 @contextmanager
@@ -44,7 +46,9 @@ def opened(request: Request, setting: Setting) -> Iterator[Opened]:
         with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
             arch = _build_arch(request, setting)
             made = build(request.target, Path(folder), arch, request.build)
-            yield Opened(request, _start(request, setting, str(made.output)), shown, made.log)
+            disassembly = _start(request, setting, str(made.output))
+            source = Path(request.target).read_text(encoding="utf-8", errors="replace")
+            yield Opened(request, disassembly, shown, made.log, source)
         return
     yield Opened(request, _start(request, setting, request.target), shown)
 

@@ -100,6 +100,6 @@ def _program(name: str) -> str:
     if found is None:
         raise MissingProgramError(
             f"{name} was not found",
-            help="install the CUDA toolkit or set CUDA_HOME; a cubin or SASS text needs no compiler",
+            help="install the CUDA toolkit or set CUDA_HOME; a cubin needs no compiler",
         )
     return found
