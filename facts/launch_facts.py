@@ -17,7 +17,7 @@ def axes(text: Value) -> tuple[int, ...]:
     >>> axes("32,4")
     (32, 4, 1)
     """
-    parts = [int(float(part)) for part in str(text).replace("x", ",").split(",")]
+    parts = [int(part) for part in str(text).replace("x", ",").split(",")]
     if not 1 <= len(parts) <= AXES or min(parts) < 1:
         raise ValueError(f"{text!r} is not one to three positive sizes")
     return (*parts, *[1] * (AXES - len(parts)))
