@@ -7,7 +7,6 @@ A name may hold wildcards: `mix.*.in_loop` stands for `mix.HMMA.in_loop` and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,17 +49,25 @@ class Vocabulary:
         exact = self.entries.get(name)
         if exact is not None:
             return exact
-        return next((entry for pattern, entry in self._patterns if pattern.fullmatch(name)), None)
+        return next((entry for parts, entry in self._wild if _fits(parts, name)), None)
 
     @cached_property
-    def _patterns(self) -> list[tuple[re.Pattern[str], Entry]]:
-        """Compile the wildcards, the one with the most literal characters first."""
+    def _wild(self) -> list[tuple[list[str], Entry]]:
+        """Give the wildcards split at their stars, those with the most literal text first."""
         wild = [entry for name, entry in self.entries.items() if "*" in name]
         wild.sort(key=lambda entry: (-len(entry.name.replace("*", "")), entry.name))
-        return [(wildcard(entry.name), entry) for entry in wild]
+        return [(entry.name.split("*"), entry) for entry in wild]
 
 
-def wildcard(name: str) -> re.Pattern[str]:
-    """Compile a name in which `*` stands for one or more segments, or for a part of one."""
-    any_part = r"\w+(?:\.\w+)*"
-    return re.compile(any_part.join(re.escape(part) for part in name.split("*")))
+def _fits(parts: list[str], name: str) -> bool:
+    """Match a name against the parts between stars; a star stands for one character or more."""
+    first, *between, last = parts
+    if not name.startswith(first):
+        return False
+    at = len(first) + 1
+    for part in between:
+        found = name.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part) + 1
+    return name.endswith(last) and at <= len(name) - len(last)
