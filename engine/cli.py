@@ -5,12 +5,16 @@ Sub-commands are imported only when they are called, so that each pays for its o
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 import click
 
 from ..parsers.errors import KneckError
+
+INTERNAL = 70  # exit status for a fault of kneck itself (EX_SOFTWARE of sysexits.h)
+SHOW_TRACEBACK = "KNECK_TRACEBACK"
 
 COMMANDS = {
     "infer": "diagnose one kernel",
@@ -89,6 +93,18 @@ def main(args: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         sys.stderr.close()
         return 0
+    except Exception as error:  # the last line of defence: a fault of kneck, said as one
+        if os.environ.get(SHOW_TRACEBACK):
+            raise
+        _say(str(_internal(error)))
+        return INTERNAL
+
+
+def _internal(error: Exception) -> KneckError:
+    told = (str(error).splitlines() or ["no message"])[0]
+    what = f"internal error, {type(error).__name__}: {told}"
+    help = f"this is a fault of kneck; run it again with {SHOW_TRACEBACK}=1 and report the output"
+    return KneckError(what, help=help)
 
 
 def _say(text: str) -> None:
