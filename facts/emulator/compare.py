@@ -1,0 +1,288 @@
+"""Comparisons and predicate logic."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...parsers.listing import Instruction, Operand
+from .logic import lookup
+from .parts import Builder, Run, immediate
+from .state import Getter, State
+from .values import Cell, Partly, known_in, lifted, partly, plain_values, signed
+
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
+    "EQ": operator.eq, "NE": operator.ne,
+}  # fmt: skip
+_JOINS: dict[str, Callable[[Any, Any], Any]] = {
+    "AND": operator.and_, "OR": operator.or_, "XOR": operator.xor,
+}  # fmt: skip
+
+
+def relation(modifiers: tuple[str, ...]) -> str | None:
+    """Give the relation that a comparison's modifiers name."""
+    return next((name for name in modifiers if name in _RELATIONS), None)
+
+
+def set_predicate(instruction: Instruction, state: State) -> Run | None:
+    """ISETP: two predicates, the comparison and its opposite, each joined with a third one."""
+    modifiers = instruction.modifiers
+    name = relation(modifiers)
+    operands = instruction.operands
+    if name is None or len(operands) < 5:
+        return None
+    true, false = state.target(operands[0]), state.target(operands[1])
+    long = "U64" in modifiers or "S64" in modifiers
+    read = state.long if long else state.integer
+    a, b = read(operands[2]), read(operands[3])
+    also = state.predicate(operands[4])
+    join = next((_JOINS[m] for m in modifiers if m in _JOINS), operator.and_)
+    unsigned = "U32" in modifiers or "U64" in modifiers
+    test = _comparison(name, unsigned, long)
+    carried = state.predicate(operands[5]) if "EX" in modifiers and len(operands) > 5 else None
+    extended = _extended(name, unsigned)
+
+    def run() -> Any:
+        left, right, other = a(), b(), also()
+        if carried is None:
+            result = lifted(test, left, right)
+        else:
+            result = lifted(extended, left, right, carried())
+        true(joined(join, result, other))
+        false(joined(join, lifted(_opposite, result), other))
+        return left, right
+
+    return run
+
+
+def joined(join: Any, a: Cell, b: Cell) -> Cell:
+    """Join two predicates; one that decides alone makes the result known."""
+    deciding = {operator.and_: False, operator.or_: True}.get(join)
+    if deciding is None or (_whole(a) and _whole(b)):
+        return lifted(join, a, b)
+    for cell in (a, b):
+        if cell is deciding:
+            return deciding
+    arrays = [c for c in (a, b) if isinstance(c, np.ndarray) or type(c) is Partly]
+    if not arrays:
+        return lifted(join, a, b)
+    shape = (arrays[0].values if type(arrays[0]) is Partly else arrays[0]).shape
+    values = [plain_values(c, shape).astype(np.bool_) for c in (a, b)]
+    known = [known_in(c, shape) for c in (a, b)]
+    sure = known[0] & known[1]
+    for value, is_known in zip(values, known, strict=True):
+        sure = sure | is_known & (value == deciding)
+    decided = (
+        np.where(known[0], values[0], not deciding),
+        np.where(known[1], values[1], not deciding),
+    )
+    return partly(join(*decided), sure)
+
+
+def _whole(cell: Cell) -> bool:
+    return cell is not None and type(cell) is not Partly
+
+
+def _opposite(value: Any) -> Any:
+    return not value if isinstance(value, bool) else ~value
+
+
+def _comparison(name: str, unsigned: bool, long: bool) -> Callable[[Any, Any], Any]:
+    test = _RELATIONS[name]
+    if unsigned or name in ("EQ", "NE"):
+        return lambda a, b: _plain(test(a, b))
+    if long:
+        return lambda a, b: _plain(test(_signed_long(a), _signed_long(b)))
+    return lambda a, b: _plain(test(signed(a), signed(b)))
+
+
+def _signed_long(a: Any) -> Any:
+    if type(a) is int:
+        return a - (1 << 64) if a >> 63 else a
+    return a.view(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    return bool(value) if np.ndim(value) == 0 else value
+
+
+def _extended(name: str, unsigned: bool) -> Callable[[Any, Any, Any], Any]:
+    """Compare high words; equal ones leave it to the comparison of the low words."""
+
+    def test(a: Any, b: Any, low: Any) -> Any:
+        equal = a == b
+        if name == "EQ":
+            return _plain(equal & low)
+        if name == "NE":
+            return _plain((a != b) | low)
+        strict = _RELATIONS[name[0] + "T"]
+        apart = strict(a, b) if unsigned else strict(signed(a), signed(b))
+        return _plain(apart | (equal & low))
+
+    return test
+
+
+def predicate_logic(instruction: Instruction, state: State) -> Run | None:
+    """PLOP3: two truth tables over three predicates."""
+    operands = instruction.operands
+    if len(operands) != 7:
+        return None
+    first, second = immediate(operands[5]), immediate(operands[6])
+    if first is None or second is None:
+        return None
+    sources = [state.predicate(operand) for operand in operands[2:5]]
+    return _tables(state, operands[:2], (first, second), sources)
+
+
+def _tables(
+    state: State, to: tuple[Operand, ...], tables: tuple[int, int], sources: list[Getter]
+) -> Run:
+    setters = [state.target(operand) for operand in to]
+
+    def run() -> None:
+        values = [source() for source in sources]
+        for put, table in zip(setters, tables, strict=True):
+            put(_by_table(table, values, state))
+
+    return run
+
+
+def _by_table(table: int, values: list[Any], state: State) -> Any:
+    """Apply a table; an input that does not matter may be unknown."""
+    rows = [table >> row & 1 for row in range(8)]
+    possible = [
+        [False, True] if v is None else [v] if isinstance(v, bool) else None for v in values
+    ]
+    if all(p is not None for p in possible):
+        results = {
+            rows[a << 2 | b << 1 | c]
+            for a in possible[0] or ()
+            for b in possible[1] or ()
+            for c in possible[2] or ()
+        }
+        return bool(results.pop()) if len(results) == 1 else None
+    return lifted(lambda a, b, c: lookup(table, *map(_mask, (a, b, c))) != 0, *values)
+
+
+def _mask(value: Any) -> Any:
+    if isinstance(value, bool):
+        return 0xFFFFFFFF if value else 0
+    return np.where(value, np.uint32(0xFFFFFFFF), np.uint32(0))
+
+
+def predicates_to_register(instruction: Instruction, state: State) -> Run | None:
+    """P2R: the seven predicates as bits, under a mask, over the bits of a register."""
+    operands = instruction.operands
+    if len(operands) != 4 or operands[0].suffixes:
+        return None
+    mask = immediate(operands[3])
+    if mask is None or instruction.modifiers:
+        return None
+    put, rest = state.target(operands[0]), state.integer(operands[2])
+    file = state.uniform_predicates if operands[1].kind == "uniform_predicate" else state.predicates
+
+    def run() -> None:
+        value = lifted(lambda r: r & (mask ^ 0xFFFFFFFF), rest())
+        for number in range(7):
+            if mask >> number & 1:
+                value = lifted(lambda v, p, n=number: v | _bit(p) << n, value, file[number])
+        put(value)
+
+    return run
+
+
+def _bit(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value.astype(np.uint32)
+
+
+def register_to_predicates(instruction: Instruction, state: State) -> Run | None:
+    """R2P: bits of a register into the predicates that a mask names."""
+    operands = instruction.operands
+    if len(operands) != 3:
+        return None
+    mask = immediate(operands[2])
+    if mask is None:
+        return None
+    source = state.integer(operands[1])
+    shift = next((8 * int(s[1]) for s in operands[1].suffixes if s in ("B1", "B2", "B3")), 0)
+    uniform = operands[0].kind == "uniform_predicate"
+    kind: Any = "uniform_predicate" if uniform else "predicate"
+    key = "uniform_predicates" if uniform else "predicates"
+    setters = {
+        n: state.target(Operand("P", kind, **{key: (n,)})) for n in range(7) if mask >> n & 1
+    }  # type: ignore[arg-type]
+
+    def run() -> None:
+        value = source()
+        for number, put in setters.items():
+            put(lifted(lambda v, n=number: _plain((v >> n + shift & 1) != 0), value))
+
+    return run
+
+
+def vote(instruction: Instruction, state: State) -> Run | None:
+    """VOTE: all, any or the ballot of a predicate over the executing threads of a warp."""
+    operands = instruction.operands
+    mode = next((m for m in instruction.modifiers if m in ("ALL", "ANY", "EQ")), None)
+    source = operands[-1]
+    if mode is None or source.kind not in ("predicate", "uniform_predicate"):
+        return None
+    get = state.predicate(source)
+    targets = [
+        (operand.kind in ("register", "uniform"), state.target(operand))
+        for operand in operands[:-1]
+    ]
+
+    def run() -> None:
+        value = get()
+        if value is None or type(value).__name__ == "Partly":
+            for _, put in targets:
+                put(None)
+            return
+        mask = state.mask().reshape(-1, 32)
+        held = plain_values(value, (state.size,)).reshape(-1, 32).astype(bool) & mask
+        count, active = held.sum(axis=1), mask.sum(axis=1)
+        wanted = {"ALL": count == active, "ANY": count > 0}.get(mode)
+        if wanted is None:
+            wanted = (count == active) | (count == 0)
+        bits = (held.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1)
+        for is_word, put in targets:
+            put(_per_warp(bits.astype(np.uint32) if is_word else wanted, mask))
+
+    return run
+
+
+def _per_warp(values: Any, mask: Any) -> Any:
+    """Spread a value per warp over its threads; one value for all where they agree."""
+    used = values[mask.any(axis=1)]
+    if len(used) and (used == used[0]).all():
+        return bool(used[0]) if used.dtype == bool else int(used[0])
+    return np.repeat(values, 32)
+
+
+def elect(instruction: Instruction, state: State) -> Run | None:
+    """ELECT: the lowest executing thread of each warp."""
+    to = state.target(instruction.operands[0])
+
+    def run() -> None:
+        mask = state.mask().reshape(-1, 32)
+        chosen = np.zeros_like(mask)
+        rows = np.flatnonzero(mask.any(axis=1))
+        chosen[rows, mask[rows].argmax(axis=1)] = True
+        to(chosen.reshape(-1))
+
+    return run
+
+
+BUILDERS: dict[str, Builder] = {
+    **dict.fromkeys(("ISETP", "UISETP"), set_predicate),
+    **dict.fromkeys(("PLOP3", "UPLOP3"), predicate_logic),
+    **dict.fromkeys(("P2R", "UP2UR"), predicates_to_register),
+    **dict.fromkeys(("R2P", "UR2UP"), register_to_predicates),
+    **dict.fromkeys(("VOTE", "VOTEU"), vote),
+    "ELECT": elect,
+}

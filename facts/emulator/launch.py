@@ -1,0 +1,246 @@
+"""What a kernel sees of its launch: indices, constant bank 0, and which blocks stand for the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..arguments import Argument
+from .values import Array, Cell
+
+WARP = 32
+POINTER_SPACING = 1 << 36  # far apart, so that no two arrays share a line
+FIRST_POINTER = 0x7F0000000000
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantLayout:
+    """Where constant bank 0 keeps what; offsets in bytes, per architecture."""
+
+    block: int
+    grid: int
+    stack: int
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One emulated block, and how many blocks of the grid it stands for."""
+
+    index: tuple[int, int, int]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Grid, block and parameters of one launch, with the sampled blocks."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    layout: ConstantLayout
+    samples: tuple[Sample, ...]
+    parameters: Mapping[int, int] = field(default_factory=dict)  # byte offset -> byte, known ones
+    banks: Mapping[int, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @cached_property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return -(-self.threads // WARP)
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the vectors: all sampled blocks, padded to whole warps."""
+        return len(self.samples) * self.warps * WARP
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @cached_property
+    def weights(self) -> Array:
+        """Blocks of the grid that each sample stands for."""
+        return np.array([sample.weight for sample in self.samples])
+
+    @cached_property
+    def linear(self) -> Array:
+        """Linear thread index in its block, for every thread of the vector."""
+        return np.tile(np.arange(self.warps * WARP, dtype=np.uint32), len(self.samples))
+
+    @cached_property
+    def alive(self) -> Array:
+        """Threads that exist; the rest is padding."""
+        return self.linear < self.threads
+
+    def special(self, name: str) -> Cell:
+        """Give a special register, None where it is not known."""
+        x, y, _ = self.block
+        linear = self.linear
+        if name == "SR_TID.X":
+            return linear % x if x < self.threads else linear
+        if name == "SR_TID.Y":
+            return linear // x % y if y > 1 else 0
+        if name == "SR_TID.Z":
+            return linear // (x * y) if self.block[2] > 1 else 0
+        if name.startswith("SR_CTAID."):
+            axis = "XYZ".index(name[-1])
+            indices = {sample.index[axis] for sample in self.samples}
+            if len(indices) == 1:
+                return indices.pop()
+            values = np.array([sample.index[axis] for sample in self.samples], np.uint32)
+            return np.repeat(values, self.warps * WARP)
+        if name == "SR_LANEID":
+            return linear % WARP
+        if name in ("SRZ", "SR_CgaCtaId", "SR_SWINHI", "SR_SWINLO"):
+            return 0
+        if name.endswith("MASK") and name[3:5] in ("EQ", "LT", "LE", "GT", "GE"):
+            return _lane_mask(name[3:5], linear % WARP)
+        if name.startswith("SR_NTID"):
+            return None
+        if name == "SR_NWARPID" or name == "SR_WARPID":
+            return linear // WARP
+        return None
+
+    def constant(self, bank: int, offset: int, width: int = 4, signed: bool = False) -> int | None:
+        """Read a constant; None where the launch does not determine it."""
+        if bank in self.banks:
+            data = self.banks[bank][offset : offset + width]
+            known = list(data) if len(data) == width else None
+        elif bank == 0:
+            known = self._bank0(offset, width)
+        else:
+            return None
+        if known is None:
+            return None
+        return int.from_bytes(bytes(known), "little", signed=signed) & 0xFFFFFFFF
+
+    def _bank0(self, offset: int, width: int) -> list[int] | None:
+        words: dict[int, int] = {}
+        for base, values in ((self.layout.block, self.block), (self.layout.grid, self.grid)):
+            words.update((base + 4 * i, value) for i, value in enumerate(values))
+        words[self.layout.stack] = 0xFFFDE0
+        start = offset & ~3
+        if start in words and offset - start + width <= 4:
+            return list(words[start].to_bytes(4, "little")[offset - start : offset - start + width])
+        found = [self.parameters.get(offset - self.layout.parameters + i) for i in range(width)]
+        return None if None in found else [byte for byte in found if byte is not None]
+
+
+def _lane_mask(kind: str, lane: Array) -> Array:
+    one = np.uint64(1) << lane.astype(np.uint64)
+    below = one - np.uint64(1)
+    full = np.uint64(0xFFFFFFFF)
+    masks = {
+        "EQ": one,
+        "LT": below,
+        "LE": below | one,
+        "GT": full ^ below ^ one,
+        "GE": full ^ below,
+    }
+    return masks[kind].astype(np.uint32)
+
+
+def choose_samples(grid: tuple[int, int, int], warps: int, most_threads: int) -> tuple[Sample, ...]:
+    """Choose blocks that stand for the grid: per axis the first, a middle and the last one.
+
+    Edge blocks explain most small errors of a single block. All blocks of a small grid are taken;
+    where three per axis would be too many threads, the outer axes keep their middle only, and the
+    first and the last block of the grid still stand beside it.
+    """
+    room = max(3, most_threads // (warps * WARP))
+    if grid[0] * grid[1] * grid[2] <= room:
+        axes = [[(i, 1.0) for i in range(n)] for n in grid]
+        return _product(axes)
+    axes = [[(n // 2, float(n))] for n in grid]
+    count = 1
+    for axis in range(3):
+        wanted = _three(grid[axis])
+        if count * len(wanted) <= room:
+            axes[axis] = wanted
+            count *= len(wanted)
+    samples = _product(axes)
+    corner = (grid[0] - 1, grid[1] - 1, grid[2] - 1)
+    present = {sample.index for sample in samples}
+    extra = [index for index in ((0, 0, 0), corner) if index not in present]
+    if not extra or count + len(extra) > room + 2:
+        return samples
+    heaviest = max(range(len(samples)), key=lambda i: samples[i].weight)
+    if samples[heaviest].weight <= len(extra):
+        return samples
+    kept = Sample(samples[heaviest].index, samples[heaviest].weight - len(extra))
+    changed = [*samples[:heaviest], kept, *samples[heaviest + 1 :]]
+    return tuple(changed) + tuple(Sample(index, 1.0) for index in extra)
+
+
+def _three(n: int) -> list[tuple[int, float]]:
+    if n <= 3:
+        return [(i, 1.0) for i in range(n)]
+    return [(0, 1.0), (n // 2, float(n - 2)), (n - 1, 1.0)]
+
+
+def _product(axes: Sequence[Sequence[tuple[int, float]]]) -> tuple[Sample, ...]:
+    return tuple(
+        Sample((x, y, z), wx * wy * wz)
+        for z, wz in axes[2]
+        for y, wy in axes[1]
+        for x, wx in axes[0]
+    )
+
+
+def natural_offsets(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Place parameters as CUDA does: in order, each aligned to its own size."""
+    offsets, end = [], 0
+    for size in sizes:
+        start = -(-end // size) * size
+        offsets.append(start)
+        end = start + size
+    return tuple(offsets)
+
+
+def parameter_bytes(
+    arguments: Sequence[Argument], offsets: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Give the parameters' bytes by offset, and the address made up for each array.
+
+    Arrays get distinct, widely spaced addresses; scalars their value. The second result maps the
+    position of an array argument to its address.
+    """
+    data: dict[int, int] = {}
+    addresses: dict[int, int] = {}
+    for position, (argument, offset) in enumerate(zip(arguments, offsets, strict=True)):
+        if argument.kind == "array":
+            addresses[position] = array_address(position)
+            raw = addresses[position].to_bytes(8, "little")
+        else:
+            raw = scalar_bytes(argument.dtype, argument.value or 0)
+        data.update((offset + i, byte) for i, byte in enumerate(raw))
+    return data, addresses
+
+
+def array_address(position: int) -> int:
+    """Give the made-up address of the array at a position of the argument list."""
+    return FIRST_POINTER + position * POINTER_SPACING
+
+
+def scalar_bytes(dtype: str, value: float | int) -> bytes:
+    """Give a scalar as the kernel finds it in memory."""
+    if dtype == "ptr":
+        return (int(value) & (1 << 64) - 1).to_bytes(8, "little")
+    if dtype == "bf16":
+        return np.float32(value).tobytes()[2:]
+    kinds = {
+        "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "u8": np.uint8,
+        "i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "i64": np.int64,
+        "u64": np.uint64,
+    }  # fmt: skip
+    if dtype not in kinds:
+        return b""
+    return bytes(np.array([value]).astype(kinds[dtype]).tobytes())

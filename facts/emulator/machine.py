@@ -1,0 +1,193 @@
+"""The stepping of all threads through the blocks, lowest address first.
+
+Threads that reach the same block run it together; the group at the lowest address always goes
+first, which brings diverged threads of structured code together again, so that barriers and
+convergence points need no handling of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import branches
+from .barriers import Barriers
+from .loops import LoopTable
+from .memory import build_access
+from .program import CONVERGENCE, Block, Program, Step
+from .semantics import BUILDERS, DATA
+from .state import Getter, State
+from .trace import Lanes, LaneTable, Log
+from .values import Array, Cell, Partly, known_in
+
+CHECK_EVERY = 64  # blocks between two looks at the clock
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where an emulation stops, and how it goes on where data decides."""
+
+    seconds: float = 3.0
+    unknown_trips: int = 4  # times a backward branch on unknown data is taken
+    most_steps: int = 2_000_000  # blocks
+
+
+@dataclass(eq=False)
+class Doubt:
+    """What the emulation could not decide: addresses, with the reason."""
+
+    unknown_opcodes: Counter[str] = field(default_factory=Counter)
+    unknown_branches: set[int] = field(default_factory=set)  # addresses of branches on data
+    unknown_loops: set[tuple[int, int]] = field(default_factory=set)  # first, last address
+    unknown_regions: set[tuple[int, int]] = field(default_factory=set)
+    unknown_guards: set[int] = field(default_factory=set)
+    left_out_seconds: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Compiled:
+    """One step ready to run."""
+
+    step: Step
+    guard: Getter | None
+    run: Any  # the semantics, or None: results unknown
+    access: Any  # records the access, or None
+
+
+class Machine:
+    """One emulation; `run` does it, `log` and `doubt` tell what came out."""
+
+    def __init__(self, program: Program, state: State, limits: Limits) -> None:
+        self.program = program
+        self.state = state
+        self.limits = limits
+        self.log = Log()
+        self.doubt = Doubt()
+        launch = state.launch
+        self.table = LaneTable(len(launch.samples), launch.warps * 32)
+        self.alive: Array = launch.alive.copy()
+        self.waiting: dict[int, Array] = {0: self.alive} if program.blocks else {}
+        self.loops = LoopTable(self)
+        self.returns: dict[int, int] = {}  # entry of a routine -> block behind the last call
+        self.compiled: dict[int, list[Compiled]] = {}
+        self.branch_lanes = branches.Branches(self)
+        self.barriers = Barriers(self)
+
+    def run(self) -> None:
+        """Step until no thread is left, or the time is up."""
+        began = time.monotonic()
+        steps = 0
+        while self.waiting or self.barriers.release():
+            steps += 1
+            if steps % CHECK_EVERY == 0 and (
+                time.monotonic() - began > self.limits.seconds or steps > self.limits.most_steps
+            ):
+                self.doubt.left_out_seconds = True
+                return
+            index = min(self.waiting)
+            lanes = self.table.get(self.waiting.pop(index) & self.alive, self.alive)
+            if lanes is not None:
+                self._block(self.program.blocks[index], lanes)
+
+    def go(self, index: int, mask: Array, source: Block | None = None) -> None:
+        """Let threads wait at a block; a jump backwards may close a loop first."""
+        if index >= len(self.program.blocks) or not mask.any():
+            return
+        present = self.waiting.get(index)
+        self.waiting[index] = mask if present is None else present | mask
+
+    def _block(self, block: Block, lanes: Lanes) -> None:
+        if self.loops.is_header(block.index):
+            self.loops.arrive(block.index, lanes)
+        log = self.log
+        log.blocks.append(block.index)
+        log.lanes.append(lanes)
+        log.weights.append(1.0)
+        log.first_touch.append(len(log.touches))
+        results: list[tuple[Any, ...]] = []
+        log.results.append(results)
+        steps = self.compiled.get(block.index)
+        if steps is None:
+            steps = self.compiled[block.index] = [self._compile(step) for step in block.steps]
+        self._enter(lanes)
+        for one in steps:
+            operands = self._step(one, lanes)
+            if one.step.control:
+                results.append((operands, *map(self.state.at, one.step.writes)))
+        self.branch_lanes.leave(block, lanes)
+
+    def _enter(self, lanes: Lanes) -> None:
+        state = self.state
+        state.lanes = None if lanes.full else lanes.mask
+        state.warp_lanes = None if lanes.full else lanes.warp_mask
+
+    def _step(self, one: Compiled, lanes: Lanes) -> Any:
+        if one.guard is None:
+            return self._execute(one)
+        condition = one.guard()
+        if condition is True:
+            return self._execute(one)
+        if condition is False:
+            return None
+        return self._guarded(one, lanes, condition)
+
+    def _guarded(self, one: Compiled, lanes: Lanes, condition: Cell) -> Any:
+        """Run a step in the threads where its guard holds; where that is unknown, forget results."""
+        known = known_in(condition, (self.state.size,))
+        values = condition.values if type(condition) is Partly else condition
+        holds = lanes.mask & known & np.asarray(values if values is not None else False, np.bool_)
+        unknown = lanes.mask & ~known
+        result = None
+        if holds.any():
+            self._focus(holds)
+            result = self._execute(one)
+        if unknown.any():
+            self._focus(unknown)
+            self.doubt.unknown_guards.add(one.step.instruction.address)
+            before = len(self.log.touches)
+            if one.access is not None:
+                one.access()
+            for touch in self.log.touches[before:]:
+                touch.uncertain = True
+            self._forget(one.step)
+        self._enter(lanes)
+        return result
+
+    def _focus(self, mask: Array) -> None:
+        state = self.state
+        state.lanes = mask
+        state.warp_lanes = np.repeat(mask.reshape(-1, 32).any(axis=1), 32)
+
+    def _execute(self, one: Compiled) -> Any:
+        if one.access is not None:
+            one.access()
+            if one.step.instruction.opcode == "LDL":
+                return None
+        if one.run is not None:
+            return one.run()
+        self._forget(one.step)
+        return None
+
+    def _forget(self, step: Step) -> None:
+        for number in step.writes:
+            self.state.put_at(number, None)
+
+    def _compile(self, step: Step) -> Compiled:
+        instruction = step.instruction
+        guard = self.state.guard(instruction.predicate)
+        if instruction.never_executes:
+            return Compiled(step, lambda: False, None, None)
+        if instruction.opcode in CONVERGENCE:
+            return Compiled(step, guard, self.barriers.build(instruction), None)
+        access = build_access(instruction, self.state, self.log) if step.access else None
+        builder = BUILDERS.get(instruction.opcode)
+        run = None
+        if builder is not None:
+            run = builder(instruction, self.state)
+        if run is None and step.writes and instruction.opcode not in DATA:
+            self.doubt.unknown_opcodes[instruction.mnemonic] += 1
+        return Compiled(step, guard, run, access)

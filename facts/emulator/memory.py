@@ -1,0 +1,176 @@
+"""Addresses of memory instructions, and local memory at addresses that all threads share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...parsers.listing import Instruction, Operand
+from .parts import Run
+from .state import Getter, State
+from .trace import Log, Touch
+from .values import Cell, add, high, lifted, low, merge, pair
+
+_SHARED = frozenset({"LDS", "STS", "LDSM", "STSM", "ATOMS"})
+_LOCAL = frozenset({"LDL", "STL"})
+_WIDTHS = {"64": 2, "128": 4, "U8": 1, "S8": 1, "U16": 1, "S16": 1}
+
+
+def words(instruction: Instruction) -> int:
+    """Give the registers that one thread moves."""
+    return next((_WIDTHS[m] for m in instruction.modifiers if m in _WIDTHS), 1)
+
+
+def _single(state: State, operand: Operand) -> Getter:
+    """Add up a 32-bit address: register (scaled), uniform register and offset."""
+    offset = (operand.offset or 0) & 0xFFFFFFFF
+    terms: list[Getter] = []
+    if operand.registers:
+        number = operand.registers[0]
+        scale = next((s for s in operand.suffixes if s in ("X4", "X8", "X16")), None)
+        file = state.registers
+        if scale:
+            by = {"X4": 4, "X8": 8, "X16": 16}[scale]
+            terms.append(lambda: lifted(lambda v: _scaled(v, by), file[number]))
+        else:
+            terms.append(lambda: file[number])
+    uniforms = operand.uniforms[1:] if operand.space == "desc" else operand.uniforms
+    for uniform in uniforms[:1]:
+        terms.append(lambda uniform=uniform: state.uniforms[uniform])  # type: ignore[misc]
+
+    def address() -> Cell:
+        value: Cell = offset
+        for term in terms:
+            value = lifted(add, value, term())
+        return value
+
+    return address
+
+
+def _scaled(value: Any, by: int) -> Any:
+    return value * by & 0xFFFFFFFF if type(value) is int else value * np.uint32(by)
+
+
+def _double(state: State, operand: Operand) -> Getter:
+    """Add up a 64-bit address: register pair (or zero-extended register), uniform pair, offset."""
+    offset = (operand.offset or 0) & (1 << 64) - 1
+    uniforms = operand.uniforms[1:] if operand.space == "desc" else operand.uniforms
+    terms: list[Getter] = []
+    if operand.registers:
+        number, file = operand.registers[0], state.registers
+        if "U32" in operand.suffixes:
+            terms.append(lambda: file[number])
+        else:
+            terms.append(lambda: lifted(pair, file[number], file[number + 1]))
+    for uniform in uniforms[:1]:
+        terms.append(
+            lambda uniform=uniform: lifted(  # type: ignore[misc]
+                pair, state.uniforms[uniform], state.uniforms[uniform + 1]
+            )
+        )
+
+    def address() -> Cell:
+        value: Any = offset
+        for term in terms:
+            value = lifted(_sum_long, value, term())
+        return value  # type: ignore[no-any-return]
+
+    return address
+
+
+def _sum_long(a: Any, b: Any) -> Any:
+    if type(a) is int and type(b) is int:
+        return a + b & (1 << 64) - 1
+    with np.errstate(over="ignore"):
+        return np.asarray(a, np.uint64) + np.asarray(b, np.uint64)
+
+
+def build_access(instruction: Instruction, state: State, log: Log) -> Run | None:
+    """Make the step that records an access; None for what has no address here."""
+    memories = [o for o in instruction.operands if o.kind == "memory"]
+    opcode = instruction.opcode
+    if not memories:
+        return None
+    if opcode in _LOCAL:
+        return _local(instruction, state, log, memories[0])
+    if opcode in _SHARED:
+        shared = _single(state, memories[0])
+        return lambda: _record(log, state, instruction, shared(), 0)
+    if opcode == "LDGSTS":
+        to, source = _single(state, memories[0]), _double(state, memories[-1])
+
+        def copy() -> None:
+            value = source()
+            touch = _record(log, state, instruction, lifted(low, value), lifted(high, value))
+            touch.shared_low = to()
+
+        return copy
+    if opcode in ("UBLKCP", "UTMALDG", "UTMASTG", "UTMAREDG", "UBLKRED"):
+        return lambda: _record(log, state, instruction, None, None)
+    if opcode == "SYNCS":
+        return _barrier(instruction, state, log)
+    get = _double(state, memories[0])
+    observed = instruction.operands[-1] if state.observe and opcode in ("STG", "ST") else None
+    data = [state.bits(observed, i) for i in range(words(instruction))] if observed else []
+
+    def touch_global() -> None:
+        value = get()
+        touch = _record(log, state, instruction, lifted(low, value), lifted(high, value))
+        touch.data = tuple(word() for word in data)
+
+    return touch_global
+
+
+def _record(log: Log, state: State, instruction: Instruction, lo: Cell, hi: Cell) -> Touch:
+    touch = Touch(instruction, state.mask(), lo, hi, 1.0)
+    log.touches.append(touch)
+    return touch
+
+
+def _barrier(instruction: Instruction, state: State, log: Log) -> Run | None:
+    """SYNCS: an arrival that expects bytes tells how much the bulk copies bring."""
+    if "ARRIVE" not in instruction.modifiers or "TRANS64" not in instruction.modifiers:
+        return None
+    data = [o for o in instruction.operands[1:] if o.kind in ("register", "uniform")]
+    if not data or not data[-1].registers:
+        return None
+    get = state.integer(data[-1])
+
+    def expect() -> None:
+        _record(log, state, instruction, None, None).bytes = get()
+
+    return expect
+
+
+def _local(instruction: Instruction, state: State, log: Log, operand: Operand) -> Run:
+    """LDL and STL: values kept at addresses that all threads share (spills)."""
+    get, count = _single(state, operand), words(instruction)
+    whole_words = not ({"U8", "S8", "U16", "S16"} & set(instruction.modifiers))
+    memory = state.local
+    if instruction.opcode == "STL":
+        source = instruction.operands[1]
+        values = [state.bits(source, i) for i in range(count)]
+
+        def store() -> None:
+            address = get()
+            _record(log, state, instruction, address, 0)
+            if type(address) is not int or not whole_words:
+                memory.clear()
+                return
+            for i, value in enumerate(values):
+                key = address + 4 * i
+                old = memory.get(key)
+                memory[key] = value() if state.lanes is None else merge(state.lanes, value(), old)
+
+        return store
+    targets = [state.target(instruction.operands[0], i) for i in range(count)]
+
+    def load() -> None:
+        address = get()
+        _record(log, state, instruction, address, 0)
+        for i, put in enumerate(targets):
+            known = type(address) is int and whole_words
+            put(memory.get(address + 4 * i) if known else None)  # type: ignore[operator]
+
+    return load
