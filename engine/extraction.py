@@ -70,7 +70,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     options, not_given = option_facts(request)
     known = known_at_launch(request, artifact, function, problem)
     kernel = analyse(function, table, setting.hardware.operands, known)
-    loop = _dependences(kernel, table, setting)
+    loop = _dependences(kernel, table)
     asked = asked_names(setting)
     parts = [
         kernel_facts(kernel, table),
@@ -141,12 +141,12 @@ def counts_asked_for(
     return zeros, inapplicable
 
 
-def _dependences(kernel: Kernel, table: ArchTable, setting: Setting) -> Dependences | None:
+def _dependences(kernel: Kernel, table: ArchTable) -> Dependences | None:
     if kernel.tile is None:
         return None
     timing = TableTiming(table.table, table.arch, table.product_class)
     roles = Roles(table.table, table.arch)
-    return dependences(kernel.loops, kernel.tile, setting.hardware.operands, timing, roles)
+    return dependences(kernel.values, kernel.tile, timing, roles)
 
 
 def _records(

@@ -7,16 +7,14 @@ chain; one iteration alone gives the critical path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..parsers.listing import Instruction
-from .dep_operands import Access
 from .dep_sequence import Item, Repeat
-from .dep_timing import Timing
+from .dep_steps import Step, Steps
 
-_ITERATIONS = 8  # enough for a value that comes back to its register after two or four rounds
-_MEASURED = 4  # the last ones, over which the mean is taken
+_ITERATIONS = 4  # enough for a value that comes back to its register after one or two rounds
+_MEASURED = 2  # the last ones, over which the mean is taken
 _ROUNDS = 3  # of an inner loop that are walked; further ones add what the last one added
 
 
@@ -34,74 +32,86 @@ class Chain:
     is_exact: bool
 
 
-@dataclass(slots=True)
 class _Node:
     """One execution of an instruction: when it starts, and what it waited for."""
 
-    position: int
-    start: float
-    before: _Node | None
+    __slots__ = ("before", "start", "step")
+
+    def __init__(self, step: Step, start: float, before: _Node | None) -> None:
+        self.step = step
+        self.start = start
+        self.before = before
 
 
 class _Flow:
     """Runs instructions by their operands alone."""
 
-    def __init__(
-        self,
-        instructions: Sequence[Instruction],
-        access: Callable[[int], Access],
-        timing: Timing,
-    ) -> None:
-        self.instructions = instructions
-        self.access = access
-        self.timing = timing
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.timing = steps.timing
         self.writers: dict[int, _Node] = {}
         self.unknown: dict[str, None] = {}
         self.is_exact = True
 
     def run(self, items: Sequence[Item]) -> None:
+        """Run the instructions once, inner loops as often as they go round."""
         for item in items:
             if isinstance(item, Repeat):
                 self._repeat(item)
             else:
-                self._execute(item)
+                self._execute(self.steps.at(item))
 
-    def end(self) -> _Node | None:
-        """Give the execution whose result is there last."""
-        return max(self.writers.values(), key=self.ready, default=None)
+    def critical(self) -> Chain:
+        """Give the chain to the result that is there last."""
+        last = max(self.writers.values(), key=self._ready, default=None)
+        cycles = 0.0 if last is None else self._ready(last)
+        return Chain(cycles, _addresses(last), tuple(self.unknown), self.is_exact)
 
-    def ready(self, node: _Node) -> float:
-        return node.start + (self._result(node.position) or 1)
+    def carried(self, cycles: float) -> Chain:
+        """Give the chain that comes round again, one round of it."""
+        last = max(self.writers.values(), key=lambda node: node.start, default=None)
+        addresses = () if last is None or cycles <= 0 else _addresses(_on_cycle(last))
+        return Chain(max(0.0, cycles), addresses, tuple(self.unknown), self.is_exact)
 
-    def _execute(self, position: int) -> None:
-        access = self.access(position)
+    def last_start(self) -> float:
+        """Give the time at which the last instruction starts that wrote a register."""
+        return max((node.start for node in self.writers.values()), default=0.0)
+
+    def _ready(self, node: _Node) -> float:
+        return node.start + self._result(node.step)
+
+    def _execute(self, step: Step) -> None:
         start, before = 0.0, None
-        for register in (*access.reads, *(() if access.guard is None else (access.guard,))):
-            writer = self.writers.get(register)
-            if writer is None:
-                continue
-            there = writer.start + self._distance(writer.position, position, register, access)
+        writers, guard = self.writers, step.access.guard
+        for register in step.reads:
+            writer = writers.get(register)
+            if writer is not None:
+                there = writer.start + self._distance(writer.step, step, False)
+                if there > start or before is None:
+                    start, before = there, writer
+        writer = None if guard is None else writers.get(guard)
+        if writer is not None:
+            there = writer.start + self._distance(writer.step, step, True)
             if there > start or before is None:
                 start, before = there, writer
-        node = _Node(position, start, before)
-        for register in access.writes:
-            self.writers[register] = node
+        node = _Node(step, start, before)
+        for register in step.writes:
+            writers[register] = node
 
-    def _distance(self, producer: int, consumer: int, register: int, access: Access) -> int:
-        first, second = self.instructions[producer], self.instructions[consumer]
-        if not self.timing.is_fixed(first):
-            return self._result(producer) or 1
-        if register == access.guard:
-            found = self.timing.guard_cycles(first)
+    def _distance(self, producer: Step, consumer: Step, is_guard: bool) -> int:
+        if not producer.traits.is_fixed:
+            return self._result(producer)
+        if is_guard:
+            found = self.timing.guard_cycles(producer.traits)
         else:
-            found = self.timing.raw_cycles(first, second)
-        return (self._result(producer) or 1) if found is None else found
+            found = self.timing.raw_cycles(producer.traits, consumer.traits)
+        return self._result(producer) if found is None else found
 
-    def _result(self, position: int) -> int | None:
-        instruction = self.instructions[position]
-        cycles = self.timing.result_cycles(instruction)
+    def _result(self, step: Step) -> int:
+        cycles = step.traits.result
         if cycles is None:
-            self.unknown[instruction.opcode] = None
+            self.unknown[step.instruction.opcode] = None
+            return 1
         return cycles
 
     def _repeat(self, item: Repeat) -> None:
@@ -117,43 +127,23 @@ class _Flow:
                 old = before.get(register)
                 if old is not None and old is not node:
                     gained = (node.start - old.start) * left
-                    self.writers[register] = _Node(node.position, node.start + gained, node.before)
+                    self.writers[register] = _Node(node.step, node.start + gained, node.before)
 
 
-def critical_path(
-    items: Sequence[Item],
-    instructions: Sequence[Instruction],
-    access: Callable[[int], Access],
-    timing: Timing,
-) -> Chain:
-    """Find the longest chain inside one iteration, in cycles."""
-    flow = _Flow(instructions, access, timing)
+def chains(items: Sequence[Item], steps: Steps) -> tuple[Chain, Chain]:
+    """Find the longest chain inside one iteration, and the one that leads into the next.
+
+    The first counts cycles up to the last result, the second cycles that each iteration adds.
+    """
+    flow = _Flow(steps)
     flow.run(items)
-    last = flow.end()
-    cycles = 0.0 if last is None else flow.ready(last)
-    addresses = _addresses(last, instructions)
-    return Chain(cycles, addresses, tuple(flow.unknown), flow.is_exact)
-
-
-def loop_carried_chain(
-    items: Sequence[Item],
-    instructions: Sequence[Instruction],
-    access: Callable[[int], Access],
-    timing: Timing,
-) -> Chain:
-    """Find the longest chain that leads from one iteration into the next, in cycles of each."""
-    flow = _Flow(instructions, access, timing)
-    starts: list[float] = []
-    last: _Node | None = None
-    for _ in range(_ITERATIONS):
+    critical = flow.critical()
+    starts = [flow.last_start()]
+    for _ in range(_ITERATIONS - 1):
         flow.run(items)
-        last = max(flow.writers.values(), key=lambda node: node.start, default=None)
-        starts.append(0.0 if last is None else last.start)
+        starts.append(flow.last_start())
     cycles = (starts[-1] - starts[-1 - _MEASURED]) / _MEASURED
-    if last is None or cycles <= 0:
-        return Chain(0.0, (), tuple(flow.unknown), flow.is_exact)
-    addresses = _addresses(_on_cycle(last), instructions)
-    return Chain(cycles, addresses, tuple(flow.unknown), flow.is_exact)
+    return critical, flow.carried(cycles)
 
 
 def _on_cycle(last: _Node) -> _Node:
@@ -161,19 +151,20 @@ def _on_cycle(last: _Node) -> _Node:
     seen: set[int] = set()
     node: _Node | None = last
     while node is not None:
-        if node.position in seen:
+        address = node.step.instruction.address
+        if address in seen:
             return node
-        seen.add(node.position)
+        seen.add(address)
         node = node.before
     return last
 
 
-def _addresses(node: _Node | None, instructions: Sequence[Instruction]) -> tuple[int, ...]:
+def _addresses(node: _Node | None) -> tuple[int, ...]:
     """List the addresses of a chain from its first to its last instruction, one round of it."""
     found: list[int] = []
     seen: set[int] = set()
-    while node is not None and node.position not in seen:
-        seen.add(node.position)
-        found.append(instructions[node.position].address)
+    while node is not None and node.step.instruction.address not in seen:
+        seen.add(node.step.instruction.address)
+        found.append(node.step.instruction.address)
         node = node.before
     return tuple(reversed(found))

@@ -15,6 +15,7 @@ from ..parsers.listing import Instruction, Operand
 UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
 PREDICATE = 512
 UNIFORM_PREDICATE = 528
+_MEMO_LIMIT = 1 << 16  # operand texts; a scan of many kernels must not grow without end
 _SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
 
 
@@ -48,28 +49,35 @@ class OperandRules:
 
     by_opcode: Mapping[str, tuple[tuple[frozenset[str], Mapping[str, Any]], ...]]
     _compiled: dict[str, _Rule] = field(default_factory=dict, compare=False, repr=False)
+    _named: dict[tuple[str, int, bool, str], tuple[int, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def access(self, instruction: Instruction) -> Access:
         """Give what an instruction reads and writes; the guard is not among the reads."""
         rule = self._rule(instruction)
-        written = _destination_count(rule, instruction.operands)
-        reads: list[int] = []
-        writes: list[int] = []
-        data: list[int] = []
+        operands = instruction.operands
+        written = _destination_count(rule, operands)
+        reads: tuple[int, ...] = ()
+        writes: tuple[int, ...] = ()
+        data: tuple[int, ...] = ()
         position = -1
-        for number, operand in enumerate(instruction.operands):
-            if operand.kind in ("predicate", "uniform_predicate"):
-                (writes if number < written else reads).extend(_predicates(operand))
+        for number, operand in enumerate(operands):
+            is_predicate = operand.kind in ("predicate", "uniform_predicate")
+            position += not is_predicate
+            key = (instruction.mnemonic, position, number < written, operand.text)
+            named = self._named.get(key)
+            if named is None:
+                if len(self._named) >= _MEMO_LIMIT:
+                    self._named.clear()
+                named = self._named[key] = _named(rule, operand, position, number < written)
+            if number < written and operand.kind != "memory":
+                writes += named
                 continue
-            position += 1
-            if number < written and operand.kind in ("register", "uniform"):
-                writes += _registers(operand, _written_width(rule, operand, position))
-                continue
-            named = _read(rule, operand, position)
             reads += named
             if operand.kind in ("register", "uniform"):
                 data += named
-        return Access(tuple(reads), tuple(writes), tuple(data), _guard(instruction.predicate))
+        return Access(reads, writes, data, _guard(instruction.predicate))
 
     def _rule(self, instruction: Instruction) -> _Rule:
         rule = self._compiled.get(instruction.mnemonic)
@@ -97,6 +105,22 @@ def operand_rules(document: Mapping[str, Any]) -> OperandRules:
     return OperandRules({opcode: tuple(rules) for opcode, rules in by_opcode.items()})
 
 
+class Accesses:
+    """What each instruction of a function reads and writes, by position, worked out once."""
+
+    def __init__(self, instructions: Sequence[Instruction], rules: OperandRules) -> None:
+        self.instructions = instructions
+        self.rules = rules
+        self._found: dict[int, Access] = {}
+
+    def at(self, position: int) -> Access:
+        """Give what the instruction at a position reads and writes."""
+        found = self._found.get(position)
+        if found is None:
+            found = self._found[position] = self.rules.access(self.instructions[position])
+        return found
+
+
 def register_name(number: int) -> str:
     """Give the SASS name of a register number.
 
@@ -107,6 +131,15 @@ def register_name(number: int) -> str:
         if number >= first:
             return f"{letters}{number - first}"
     raise ValueError(f"no register {number}")
+
+
+def _named(rule: _Rule, operand: Operand, position: int, is_written: bool) -> tuple[int, ...]:
+    """Give the registers that an operand stands for."""
+    if operand.kind in ("predicate", "uniform_predicate"):
+        return tuple(_predicates(operand))
+    if is_written and operand.kind in ("register", "uniform"):
+        return tuple(_registers(operand, _written_width(rule, operand, position)))
+    return tuple(_read(rule, operand, position))
 
 
 def _destination_count(rule: _Rule, operands: Sequence[Operand]) -> int:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
-from .dep_constraints import Constraint, Constraints
+from .dep_constraints import Constraint, constraints
+from .dep_steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Stall:
 class StallRow:
     """Fixed-latency instructions of a loop with the same mnemonic and stall count.
 
-    `required` is the largest stall that those with slack need, or the present one where none has
-    slack; `reducible_cycles` is their sum over one iteration.
+    `required` is the stall that most of those with slack need, or the present one where none has
+    slack; `reducible_cycles` adds up their slack over one iteration.
     """
 
     mnemonic: str
@@ -55,17 +56,17 @@ class StallRow:
     reducible_addresses: tuple[int, ...]
 
 
-def stalls(constraints: Constraints, positions: Collection[int]) -> list[Stall]:
+def stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
     """Find the stall that each fixed-latency instruction of a loop needs."""
-    movable = sorted(position for position in positions if constraints.is_movable(position))
-    found = constraints.collect(positions)
-    needed = _shortened(constraints, movable, found)
-    by_data = _slack_alone(constraints, movable, [c for c in found if c.is_dependence])
+    movable = [position for position in sorted(positions) if steps.at(position).is_movable]
+    found = constraints(steps, positions)
+    needed = _shortened(steps, movable, found)
+    by_data = _slack_alone(steps, movable, [c for c in found if c.is_dependence])
     return [
         Stall(
             position,
-            constraints.instructions[position].address,
-            constraints.stall(position),
+            steps.at(position).instruction.address,
+            steps.at(position).stall,
             needed[position],
             by_data[position] > 0,
         )
@@ -77,37 +78,41 @@ def _touching(found: Sequence[Constraint]) -> Mapping[int, list[tuple[int, int]]
     """Position -> (number of the constraint, how often its path passes the position)."""
     touching: dict[int, list[tuple[int, int]]] = {}
     for number, constraint in enumerate(found):
-        for position, times in Counter(constraint.path).items():
+        path = constraint.path
+        if len(set(path)) == len(path):
+            for position in path:
+                touching.setdefault(position, []).append((number, 1))
+            continue
+        for position, times in Counter(path).items():
             touching.setdefault(position, []).append((number, times))
     return touching
 
 
-def _shortened(
-    constraints: Constraints, movable: Sequence[int], found: Sequence[Constraint]
-) -> dict[int, int]:
-    room = [sum(map(constraints.stall, c.path)) - c.cycles for c in found]
+def _shortened(steps: Steps, movable: Sequence[int], found: Sequence[Constraint]) -> dict[int, int]:
+    room = [c.now - c.cycles for c in found]
     touching = _touching(found)
     needed: dict[int, int] = {}
     for position in movable:
         around = touching.get(position, ())
-        cut = constraints.stall(position) - 1
+        stall = steps.at(position).stall
+        cut = stall - 1
         for number, times in around:
             cut = min(cut, room[number] // times)
         for number, times in around:
             room[number] -= cut * times
-        needed[position] = constraints.stall(position) - cut
+        needed[position] = stall - cut
     return needed
 
 
 def _slack_alone(
-    constraints: Constraints, movable: Sequence[int], found: Sequence[Constraint]
+    steps: Steps, movable: Sequence[int], found: Sequence[Constraint]
 ) -> dict[int, int]:
-    room = [sum(map(constraints.stall, c.path)) - c.cycles for c in found]
+    room = [c.now - c.cycles for c in found]
     touching = _touching(found)
     return {
         position: min(
             (room[number] // times for number, times in touching.get(position, ())),
-            default=constraints.stall(position),
+            default=steps.at(position).stall,
         )
         for position in movable
     }
@@ -143,9 +148,15 @@ def _row(
         stall=count,
         count=len(members),
         independent=sum(stall.is_independent for stall in members),
-        required=max((stall.required for stall in loose), default=count),
+        required=_most_common([stall.required for stall in loose]) or count,
         reducible_cycles=sum(stall.slack * times(stall.position) for stall in loose),
         largest_slack=max((stall.slack for stall in loose), default=0),
         addresses=tuple(stall.address for stall in members),
         reducible_addresses=tuple(stall.address for stall in loose),
     )
+
+
+def _most_common(counts: Sequence[int]) -> int | None:
+    """Give the most frequent count, the smallest of several."""
+    frequent = Counter(counts)
+    return min(frequent, key=lambda count: (-frequent[count], count), default=None)

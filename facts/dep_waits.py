@@ -5,12 +5,11 @@ The iteration is walked several times, since a load may be waited for in a later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
-from .dep_operands import Access
-from .dep_window import scoreboards, waited_scoreboards
+from .dep_steps import Step
 from .loop_roles import Role, Roles
 
 _ROUNDS = 8  # deeper pipelines than this are not in use: shared memory would not hold them
@@ -45,93 +44,94 @@ class InFlight:
 
 @dataclass(slots=True)
 class _Pending:
-    position: int
+    step: Step
     clock: int
     count: int
 
 
 @dataclass(slots=True)
 class _Load:
-    scoreboard: int | None
+    scoreboards: int
     group: int | None
     size: int | None
 
 
-def waits(positions: Sequence[int], instructions: Sequence[Instruction]) -> list[Wait]:
+def waits(steps: Sequence[Step]) -> list[Wait]:
     """List the waits of one iteration in the steady state."""
     pending: dict[int, list[_Pending]] = {}
-    clock = count = 0
     found: list[Wait] = []
-    for _ in range(2):
+    clock = 0
+    for first in (0, len(steps)):
         found = []
-        for position in positions:
-            instruction = instructions[position]
-            for number in sorted(waited_scoreboards(instruction)):
-                setters = pending.pop(number, None)
-                if setters:
-                    found.append(_wait(instruction, number, setters, clock, count, instructions))
-            control = instruction.control
-            if control is not None:
-                for number in scoreboards(instruction):
-                    pending.setdefault(number, []).append(_Pending(position, clock, count))
-                clock += max(1, control.stall)
-            count += 1
+        for count, step in enumerate(steps, first):
+            if step.waited:
+                for number in _numbers(step.waited):
+                    setters = pending.pop(number, None)
+                    if setters:
+                        found.append(_wait(step, number, setters, clock, count))
+            if step.sets:
+                for number in _numbers(step.sets):
+                    pending.setdefault(number, []).append(_Pending(step, clock, count))
+            clock += step.stall
     return found
 
 
-def _wait(
-    instruction: Instruction,
-    number: int,
-    setters: list[_Pending],
-    clock: int,
-    count: int,
-    instructions: Sequence[Instruction],
-) -> Wait:
+def _numbers(mask: int) -> Iterator[int]:
+    return (number for number in range(mask.bit_length()) if mask >> number & 1)
+
+
+def _wait(step: Step, number: int, setters: list[_Pending], clock: int, count: int) -> Wait:
     youngest = setters[-1]
+    instructions = [each.step.instruction for each in setters]
     return Wait(
-        address=instruction.address,
+        address=step.instruction.address,
         scoreboard=number,
-        producers=tuple(instructions[each.position].address for each in setters),
-        opcodes=tuple(dict.fromkeys(instructions[each.position].opcode for each in setters)),
+        producers=tuple(instruction.address for instruction in instructions),
+        opcodes=tuple(dict.fromkeys(instruction.opcode for instruction in instructions)),
         cycles=clock - youngest.clock,
         instructions=count - youngest.count - 1,
     )
 
 
-def loads_in_flight(
-    positions: Sequence[int], instructions: Sequence[Instruction], roles: Roles
-) -> InFlight:
+def loads_in_flight(steps: Sequence[Step], roles: Roles) -> InFlight:
     """Count global loads that were issued and not waited for, at the point where they are most.
 
     LDG is waited for by its scoreboard, LDGSTS by `DEPBAR.LE SB0, n`, which leaves the youngest n
     groups under way.
     """
+    relevant = [
+        (step, roles.of(step.instruction))
+        for step in steps
+        if step.waited
+        or step.instruction.opcode in (_GROUP_END, _GROUP_WAIT)
+        or roles.of(step.instruction).is_load
+    ]
     flying: list[_Load] = []
     group = 0
     most = InFlight(0, 0, None)
     for _ in range(_ROUNDS):
-        for position in positions:
-            instruction = instructions[position]
+        for step, role in relevant:
+            instruction = step.instruction
             if instruction.opcode == _GROUP_WAIT:
                 oldest = group - _groups_left(instruction)
                 flying = [load for load in flying if load.group is None or load.group >= oldest]
             elif instruction.opcode == _GROUP_END:
                 group += 1
-            waited = waited_scoreboards(instruction)
-            flying = [load for load in flying if load.scoreboard not in waited]
-            role = roles.of(instruction)
+            if step.waited and flying:
+                flying = [load for load in flying if not load.scoreboards & step.waited]
             if role.is_load:
-                flying.append(_load(instruction, role, group))
+                flying.append(_load(step, role, group))
                 if len(flying) > most.loads:
                     most = InFlight(len(flying), _bytes(flying), instruction.address)
     return most
 
 
-def _load(instruction: Instruction, role: Role, group: int) -> _Load:
+def _load(step: Step, role: Role, group: int) -> _Load:
     if role.is_async_copy:
-        return _Load(None, group, role.load_bytes)
-    control = instruction.control
-    return _Load(None if control is None else control.write_barrier, None, role.load_bytes)
+        return _Load(0, group, role.load_bytes)
+    control = step.instruction.control
+    barrier = None if control is None else control.write_barrier
+    return _Load(0 if barrier is None else 1 << barrier, None, role.load_bytes)
 
 
 def _groups_left(instruction: Instruction) -> int:
@@ -145,27 +145,23 @@ def _bytes(flying: Sequence[_Load]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-def staged_stores(
-    positions: Sequence[int],
-    instructions: Sequence[Instruction],
-    access: Callable[[int], Access],
-    roles: Roles,
-) -> tuple[int, ...]:
+def staged_stores(steps: Sequence[Step], roles: Roles) -> tuple[int, ...]:
     """Give the addresses of stores to shared memory that store what a global load brought.
 
     The value is followed through any arithmetic, within an iteration and into the next one.
     """
+    kinds = [roles.of(step.instruction) for step in steps]
+    if not any(role.is_load for role in kinds) or not any(role.is_shared_store for role in kinds):
+        return ()
     loaded: set[int] = set()
     found: dict[int, None] = {}
     for _ in range(2):
-        for position in positions:
-            instruction, touched = instructions[position], access(position)
-            role = roles.of(instruction)
-            carries = role.is_load or not loaded.isdisjoint(touched.data)
+        for step, role in zip(steps, kinds, strict=True):
+            carries = role.is_load or not loaded.isdisjoint(step.access.data)
             if role.is_shared_store and carries:
-                found[instruction.address] = None
+                found[step.instruction.address] = None
             if carries:
-                loaded.update(touched.writes)
-            elif touched.guard is None:
-                loaded.difference_update(touched.writes)
+                loaded |= step.writes
+            elif step.access.guard is None:
+                loaded -= step.writes
     return tuple(found)

@@ -6,168 +6,130 @@ stand from the first one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
-from ..parsers.listing import Instruction
-from .dep_operands import PREDICATE, Access
-from .dep_timing import Timing
+from .dep_operands import PREDICATE
+from .dep_steps import BARRIERS, PARTIAL_WAIT, Step
+from .dep_timing import Timing, Traits
 from .flow_branches import TRANSFERS
 
 Reason = Literal["result", "guard", "overwrite", "operand", "scoreboard", "pipe", "order"]
 Need = tuple[int | None, Reason]  # cycles from the first instruction; None keeps the present ones
 
-# Instructions that order the threads of a warp or block. What stands just before one keeps its
-# stall, and the next load or store its distance: what they need is published nowhere.
-ORDERING = TRANSFERS | frozenset(
-    "BAR BSSY BSYNC BREAK WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR FENCE ERRBAR BPT BMOV "
-    "WARPGROUP ARRIVES SYNCS ELECT CCTL UCGABAR_ARV UCGABAR_WAIT ENDCOLLECTIVE USETMAXREG NOP "
-    "ACQBULK PREEXIT UTMACMDFLUSH".split()
-)
 
-
-def scoreboards(instruction: Instruction) -> set[int]:
-    """Give the scoreboards that an instruction sets."""
-    control = instruction.control
-    if control is None:
-        return set()
-    return {b for b in (control.write_barrier, control.read_barrier) if b is not None}
-
-
-def waited_scoreboards(instruction: Instruction) -> set[int]:
-    """Give the scoreboards that must be clear before an instruction issues."""
-    control = instruction.control
-    mask = 0 if control is None else control.wait_mask
-    waited = {number for number in range(mask.bit_length()) if mask >> number & 1}
-    if instruction.opcode == "DEPBAR":
-        waited |= {
-            o.value
-            for o in instruction.operands
-            if o.kind == "barrier" and isinstance(o.value, int)
-        }
-    return waited
-
-
-@dataclass(slots=True)
 class Window:
     """What is still open of one instruction, the first of a path."""
 
-    producer: Instruction
-    timing: Timing
-    is_fixed: bool
-    results: set[int]
-    operands: set[int]  # that may still be read, late where the latency is variable
-    barriers: set[int]
-    pipe: str | None
-    interval: int | None
-    reach: int  # cycles behind which nothing depends on the producer
-    orders: bool  # it is an ordering instruction and no load or store followed yet
-    is_first: bool = True  # nothing of the path was met yet
+    __slots__ = (
+        "barriers", "is_first", "operands", "orders", "pipe", "producer", "results", "timing",
+    )  # fmt: skip
 
-    @classmethod
-    def open(cls, producer: Instruction, access: Access, timing: Timing) -> Window:
-        """Start behind an instruction."""
-        is_fixed = timing.is_fixed(producer)
-        interval = timing.issue_interval_cycles(producer)
-        return cls(
-            producer=producer,
-            timing=timing,
-            is_fixed=is_fixed,
-            results=set(access.writes),
-            operands=set(access.reads),
-            barriers=scoreboards(producer),
-            pipe=None if interval is None else timing.pipe(producer),
-            interval=interval,
-            reach=max(timing.longest_cycles(producer if is_fixed else None), interval or 0),
-            orders=producer.opcode in ORDERING - TRANSFERS,
-        )
+    def __init__(self, producer: Step, timing: Timing) -> None:
+        self.producer = producer
+        self.timing = timing
+        self.results = producer.writes
+        self.operands = producer.reads
+        self.barriers = producer.sets
+        interval = producer.traits.interval or 0
+        self.pipe = producer.traits.pipe if interval > 1 else None  # 1 holds always
+        self.orders = producer.instruction.opcode in BARRIERS
+        self.is_first = True  # nothing of the path was met yet
 
     def copy(self) -> Window:
         """Give an independent copy, for another path."""
-        return Window(
-            self.producer,
-            self.timing,
-            self.is_fixed,
-            set(self.results),
-            set(self.operands),
-            set(self.barriers),
-            self.pipe,
-            self.interval,
-            self.reach,
-            self.orders,
-            self.is_first,
-        )
+        other = Window.__new__(Window)
+        for name in Window.__slots__:
+            setattr(other, name, getattr(self, name))
+        return other
 
     @property
     def is_closed(self) -> bool:
         """Tell whether nothing can depend on the producer any more."""
-        return not (self.results or self.operands or self.barriers or self.pipe or self.orders)
+        return not (
+            self.results or self.operands or self.barriers or self.pipe is not None or self.orders
+        )
 
-    def meet(self, consumer: Instruction, access: Access) -> Iterator[Need]:
+    def concerns(self, consumer: Step) -> bool:
+        """Tell whether the next instruction of the path may need or close anything."""
+        return (
+            not self.results.isdisjoint(consumer.touched)
+            or not self.operands.isdisjoint(consumer.writes)
+            or (self.pipe is not None and consumer.traits.pipe == self.pipe)
+            or self.barriers & consumer.waited != 0
+            or self.is_first
+            or self.orders
+        )
+
+    def meet(self, consumer: Step) -> list[Need]:
         """Say what the next instruction of the path needs, and close what it ends."""
-        if self.is_first and self._is_opaque(consumer):
-            yield None, "order"
-        elif self.orders and not self.timing.is_fixed(consumer):
-            yield None, "order"
+        found: list[Need] = []
+        if self.is_first and consumer.is_opaque:
+            found.append((None, "order"))
+        elif self.orders and not consumer.traits.is_fixed:
+            found.append((None, "order"))
             self.orders = False
-        if self.operands and not self.operands.isdisjoint(access.writes):
-            yield from self._read_late(consumer)
+        if self.operands and not self.operands.isdisjoint(consumer.writes):
+            self._read_late(consumer, found)
         self.is_first = False
-        waited = waited_scoreboards(consumer) & self.barriers
-        if waited:
-            yield self.timing.scoreboard_set_cycles, "scoreboard"
-            self._clear(waited, consumer)
+        if self.barriers & consumer.waited:
+            found.append((self.timing.scoreboard_set_cycles, "scoreboard"))
+            self._clear(consumer)
         if self.results:
-            yield from self._read(consumer, access)
-            yield from self._written(consumer, access)
-        if self.pipe is not None and self.timing.pipe(consumer) == self.pipe:
-            yield self.interval, "pipe"
+            self._read(consumer, found)
+            self._written(consumer, found)
+        if self.pipe is not None and consumer.traits.pipe == self.pipe:
+            found.append((self.producer.traits.interval, "pipe"))
             self.pipe = None
+        return found
 
-    def _is_opaque(self, consumer: Instruction) -> bool:
-        return consumer.opcode in ORDERING or not self.timing.is_known(consumer)
-
-    def _read_late(self, consumer: Instruction) -> Iterator[Need]:
+    def _read_late(self, consumer: Step, found: list[Need]) -> None:
         """Keep a register until it has been read, late where the latency is variable."""
-        if self.is_fixed:
-            yield self.timing.overwrite_cycles(self.producer, consumer), "operand"
-        elif self.barriers.isdisjoint(waited_scoreboards(consumer)):
-            yield None, "operand"
+        if self.producer.traits.is_fixed:
+            needed = self.timing.overwrite_cycles(self.producer.traits, consumer.traits)
+            found.append((needed, "operand"))
+        elif not self.barriers & consumer.waited:
+            found.append((None, "operand"))
 
-    def _clear(self, waited: set[int], consumer: Instruction) -> None:
+    def _clear(self, consumer: Step) -> None:
         """Close what a wait guarantees; DEPBAR may leave the youngest ones open."""
-        if consumer.opcode == "DEPBAR" or self.producer.control is None:
+        control = self.producer.instruction.control
+        if consumer.instruction.opcode == PARTIAL_WAIT or control is None:
             return
-        self.barriers -= waited
-        self.operands.clear()
-        if self.producer.control.write_barrier in waited and not self.is_fixed:
-            self.results.clear()
+        waited = consumer.waited
+        self.barriers &= ~waited
+        self.operands = frozenset()
+        if control.write_barrier is not None and waited >> control.write_barrier & 1:
+            if not self.producer.traits.is_fixed:
+                self.results = frozenset()
 
-    def _read(self, consumer: Instruction, access: Access) -> Iterator[Need]:
-        is_guard = access.guard in self.results
-        read = self.results.intersection(access.reads)
-        if consumer.opcode in TRANSFERS and any(register >= PREDICATE for register in read):
+    def _read(self, consumer: Step, found: list[Need]) -> None:
+        is_guard = consumer.access.guard in self.results
+        read = self.results & consumer.reads
+        if consumer.instruction.opcode in TRANSFERS and any(r >= PREDICATE for r in read):
             is_guard = True
-        if not self.is_fixed and (is_guard or read):
-            yield None, "result"
+        if not self.producer.traits.is_fixed:
+            if is_guard or read:
+                found.append((None, "result"))
             return
+        producer = self.producer.traits
         if is_guard:
-            yield self.timing.guard_cycles(self.producer), "guard"
+            found.append((self.timing.guard_cycles(producer), "guard"))
         if read:
-            yield self.timing.raw_cycles(self.producer, consumer), "result"
+            found.append((self.timing.raw_cycles(producer, consumer.traits), "result"))
 
-    def _written(self, consumer: Instruction, access: Access) -> Iterator[Need]:
-        again = self.results.intersection(access.writes)
+    def _written(self, consumer: Step, found: list[Need]) -> None:
+        again = self.results & consumer.writes
         if not again:
             return
-        first = self.timing.result_cycles(self.producer) if self.is_fixed else None
-        if first is None:
-            yield None, "overwrite"
-        elif self.timing.is_fixed(consumer):
-            second = self.timing.result_cycles(consumer)
-            yield None if second is None else max(1, first - second + 1), "overwrite"
-        else:
-            yield first, "overwrite"
-        if access.guard is None:
-            self.results -= again
+        found.append((overwrite_need(self.producer.traits, consumer.traits), "overwrite"))
+        if consumer.access.guard is None:
+            self.results = self.results - again
+
+
+def overwrite_need(first: Traits, second: Traits) -> int | None:
+    """Give the distance between two writers of a register: the second result must come later."""
+    if not first.is_fixed or first.result is None:
+        return None
+    if not second.is_fixed:
+        return first.result
+    return None if second.result is None else max(1, first.result - second.result + 1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .dep_chain import Chain, critical_path, loop_carried_chain
-from .dep_constraints import Constraints
-from .dep_operands import OperandRules
+from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
 from .dep_stalls import Stall, StallRow, stall_rows, stalls
+from .dep_steps import Steps
 from .dep_timing import Timing
 from .dep_waits import InFlight, Wait, loads_in_flight, staged_stores, waits
 from .loop_roles import Roles
+from .loop_values import Values
 from .loops import Loops
 from .tile import TileLoop
 
@@ -49,16 +49,15 @@ class Dependences:
         return max((row.largest_slack for row in self.rows if row.opcode == opcode), default=0)
 
 
-def dependences(
-    loops: Loops, tile: TileLoop, rules: OperandRules, timing: Timing, roles: Roles
-) -> Dependences:
-    """Analyse the chosen loop."""
-    flow = loops.flow
+def dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> Dependences:
+    """Analyse the chosen loop; `values` are those that it was chosen with."""
+    loops, flow = values.loops, values.flow
     instructions = flow.function.instructions
-    constraints = Constraints(flow, rules, timing)
+    steps = Steps(flow, values.accesses, timing)
     sequence = ordinary_sequence(loops, tile.loop, tile.weights)
     positions = list(once(sequence))
-    has_control = bool(positions) and all(instructions[p].control for p in positions)
+    walked = [steps.at(position) for position in positions]
+    has_control = bool(walked) and all(step.instruction.control for step in walked)
 
     def executions(position: int) -> int:
         times = tile.weights.times.get(flow.block_of[position])
@@ -67,19 +66,19 @@ def dependences(
         return times.low if times.expected is None else times.expected
 
     inside = [p for block in tile.loop.blocks for p in _positions(loops, block)]
-    found = tuple(stalls(constraints, inside)) if has_control else None
-    staged = staged_stores(positions, instructions, constraints.access, roles)
-    copies = any(roles.of(instructions[p]).is_async_copy for p in positions)
+    found = tuple(stalls(steps, inside)) if has_control else None
+    staged = staged_stores(walked, roles)
+    copies = any(roles.of(step.instruction).is_async_copy for step in walked)
+    critical, carried = chains(sequence, steps)
+    cycles = sum(steps.at(p).stall * executions(p) for p in positions)
     return Dependences(
-        issue_cycles=sum(constraints.stall(p) * executions(p) for p in positions)
-        if has_control
-        else None,
+        issue_cycles=cycles if has_control else None,
         stalls=found,
         rows=None if found is None else tuple(stall_rows(found, instructions, executions)),
-        carried=loop_carried_chain(sequence, instructions, constraints.access, timing),
-        critical=critical_path(sequence, instructions, constraints.access, timing),
-        waits=tuple(waits(positions, instructions)) if has_control else None,
-        in_flight=loads_in_flight(positions, instructions, roles),
+        carried=carried,
+        critical=critical,
+        waits=tuple(waits(walked)) if has_control else None,
+        in_flight=loads_in_flight(walked, roles),
         staged_stores=staged,
         stages_global_through_shared=bool(staged) and not copies,
     )

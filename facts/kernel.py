@@ -32,6 +32,7 @@ class Kernel:
     function: Function
     flow: ControlFlow
     loops: Loops
+    values: Values
     tile: TileLoop | None
     mix: list[MixLine]
     loop_addresses: frozenset[int] | None
@@ -41,8 +42,8 @@ def analyse(function: Function, table: ArchTable, operands: OperandRules, known:
     """Find the loops, choose the K-tile loop and count; `known` is what launch and problem tell."""
     flow = control_flow(function)
     loops = find_loops(flow)
-    ranges = Ranges(Values(loops, operands), known)
-    tile = tile_loop(loops, Roles(table.table, table.arch), ranges)
+    values = Values(loops, operands)
+    tile = tile_loop(loops, Roles(table.table, table.arch), Ranges(values, known))
     addresses = None
     if tile is not None:
         addresses = frozenset(
@@ -52,7 +53,7 @@ def analyse(function: Function, table: ArchTable, operands: OperandRules, known:
             for instruction in flow.instructions(block)
         )
     rows = mix(function.instructions, addresses)
-    return Kernel(function, flow, loops, tile, rows, addresses)
+    return Kernel(function, flow, loops, values, tile, rows, addresses)
 
 
 def kernel_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Missing]]:

@@ -37,14 +37,16 @@ class Roles:
     def __init__(self, table: InstructionTable, arch: str) -> None:
         self.table = table
         self.arch = arch
-        self._found: dict[tuple[str, tuple[str, ...]], Role] = {}
+        self._by_mnemonic: dict[str, Role] = {}
 
     def of(self, instruction: Instruction) -> Role:
         """Give the role of an instruction."""
-        key = (instruction.mnemonic, _zeros(instruction))
-        role = self._found.get(key)
+        role = self._by_mnemonic.get(instruction.mnemonic)
         if role is None:
-            role = self._found[key] = self._role(instruction)
+            role = self._role(instruction)
+            entries = self.table.entries.get(instruction.opcode, ())
+            if not any(entry.operands for entry in entries):  # else operands have a say
+                self._by_mnemonic[instruction.mnemonic] = role
         return role
 
     def _role(self, instruction: Instruction) -> Role:
@@ -64,8 +66,3 @@ class Roles:
             is_retried=not _RETRIED_MODIFIERS.isdisjoint(modifiers)
             or (is_load and _STRONG in modifiers),
         )
-
-
-def _zeros(instruction: Instruction) -> tuple[str, ...]:
-    """Give the operands that may make an instruction a plain move: the table asks for RZ only."""
-    return tuple(o.text.lstrip("-") for o in instruction.operands[1:3] if o.text.endswith("RZ"))

@@ -11,7 +11,7 @@ import struct
 from functools import cached_property
 
 from ..parsers.listing import Instruction, Operand
-from .dep_operands import Access, OperandRules
+from .dep_operands import Access, Accesses, OperandRules
 from .flow_branches import is_always
 from .loop_linear import Linear, Symbol, sum_of
 from .loops import Loops
@@ -27,8 +27,7 @@ class Values:
     def __init__(self, loops: Loops, rules: OperandRules) -> None:
         self.loops = loops
         self.flow = loops.flow
-        self.rules = rules
-        self._accesses: dict[int, Access] = {}
+        self.accesses = Accesses(self.flow.function.instructions, rules)
         self._at_entry: dict[tuple[int, int], Linear] = {}
         self._written_in_block: dict[int, frozenset[int]] = {}
         self._written_in_loop: dict[int, frozenset[int]] = {}
@@ -37,12 +36,7 @@ class Values:
 
     def access(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""
-        found = self._accesses.get(position)
-        if found is None:
-            found = self._accesses[position] = self.rules.access(
-                self.flow.function.instructions[position]
-            )
-        return found
+        return self.accesses.at(position)
 
     def before(self, register: int, position: int) -> Linear:
         """Give the value of a register just before an instruction."""

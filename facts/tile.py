@@ -8,11 +8,13 @@ range, and `expected` gives the one of an ordinary iteration where that can be t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ..parsers.listing import Instruction
-from .loop_choice import Rejected, choose
+from .loop_choice import Rejected, choose, executed
 from .loop_conditions import Conditions
 from .loop_ranges import Ranges
 from .loop_roles import Role, Roles
@@ -68,12 +70,16 @@ class TileLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """An instruction of the loop with its role and how often it runs."""
+class _Block:
+    """The instructions of a block that execute, with their roles, and how often it runs."""
 
-    instruction: Instruction
-    role: Role
+    lines: tuple[tuple[Instruction, Role], ...]
     times: Times
+
+    def counted(self, each: Callable[[Instruction, Role], int]) -> Times:
+        """Add up a figure of each instruction, times the executions of the block."""
+        amount = sum(each(instruction, role) for instruction, role in self.lines)
+        return self.times.times(Times(amount, amount, amount))
 
 
 def tile_loop(loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop | None:
@@ -82,69 +88,75 @@ def tile_loop(loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop | None:
     if choice is None:
         return None
 
+    @cache
     def work(block: int) -> int:
         found = [roles.of(i) for i in loops.flow.instructions(block) if not i.never_executes]
         return sum(1 + (role.is_compute or role.is_load) * len(found) for role in found)
 
     found = weights(loops, choice.loop, ranges, Conditions(ranges, work))
-    lines = [
-        _Line(instruction, roles.of(instruction), times)
+    blocks = [
+        _Block(tuple((i, roles.of(i)) for i in executed(loops.flow.instructions(block))), times)
         for block, times in sorted(found.times.items())
         if times.high != 0
-        for instruction in loops.flow.instructions(block)
-        if not instruction.never_executes
     ]
-    flops = _flops_by_opcode(lines)
-    compute_op = _heaviest(flops, lines)
-    loads = [line for line in lines if line.role.is_load]
-    copies: dict[str, list[_Line]] = {}
-    for line in lines:
-        if line.role.is_bulk_copy:
-            copies.setdefault(line.instruction.mnemonic, []).append(line)
+    flops = _flops_by_opcode(blocks)
+    compute_op = _heaviest(flops, blocks)
+    copies = {i.mnemonic for block in blocks for i, role in block.lines if role.is_bulk_copy}
     return TileLoop(
         loop=choice.loop,
         chosen_because=choice.because,
         rejected=choice.rejected,
         weights=found,
-        instructions=total(line.times for line in lines),
+        instructions=total(block.counted(lambda i, role: 1) for block in blocks),
         compute_op=compute_op,
-        compute_ops=_counted([line for line in lines if _is_op(line, compute_op)]),
-        load_ops=_counted(loads),
-        load_bytes=_sized(loads, lambda line: line.role.load_bytes),
+        compute_ops=_count(blocks, lambda i, role: role.is_compute and i.opcode == compute_op),
+        load_ops=_count(blocks, lambda i, role: role.is_load),
+        load_bytes=_sized(blocks, lambda i, role: role.is_load, lambda role: role.load_bytes),
         flops=_added(flops),
         flops_by_opcode=flops,
-        bulk_copies={mnemonic: _counted(members) for mnemonic, members in copies.items()},
-        unknown_opcodes=_unknown(lines),
+        bulk_copies={name: _count(blocks, _named(name)) for name in sorted(copies)},
+        unknown_opcodes=_unknown(blocks),
     )
 
 
-def _is_op(line: _Line, opcode: str | None) -> bool:
-    return line.role.is_compute and line.instruction.opcode == opcode
+def _named(mnemonic: str) -> Callable[[Instruction, Role], bool]:
+    return lambda i, role: role.is_bulk_copy and i.mnemonic == mnemonic
 
 
-def _counted(lines: list[_Line]) -> Counted:
-    return Counted(
-        total(line.times for line in lines), tuple(line.instruction.address for line in lines)
-    )
+def _count(blocks: Sequence[_Block], wanted: Callable[[Instruction, Role], bool]) -> Counted:
+    times, addresses = NEVER, []
+    for block in blocks:
+        here = [i.address for i, role in block.lines if wanted(i, role)]
+        times = times.plus(block.times.times(Times(len(here), len(here), len(here))))
+        addresses += here
+    return Counted(times, tuple(addresses))
 
 
-def _sized(lines: list[_Line], size: Callable[[_Line], int | None]) -> Times | None:
+def _sized(
+    blocks: Sequence[_Block],
+    wanted: Callable[[Instruction, Role], bool],
+    size: Callable[[Role], int | None],
+) -> Times | None:
     """Add up count times size; None where one of the sizes is not known."""
     result = NEVER
-    for line in lines:
-        each = size(line)
-        if each is None:
+    for block in blocks:
+        sizes = [size(role) for i, role in block.lines if wanted(i, role)]
+        known = [each for each in sizes if each is not None]
+        if len(known) < len(sizes):
             return None
-        result = result.plus(line.times.times(Times(each, each, each)))
+        result = result.plus(block.times.times(Times(sum(known), sum(known), sum(known))))
     return result
 
 
-def _flops_by_opcode(lines: list[_Line]) -> dict[str, Times | None]:
-    groups: dict[str, list[_Line]] = {}
-    for line in lines:
-        if line.role.is_compute:
-            groups.setdefault(line.instruction.opcode, []).append(line)
-    return {op: _sized(members, lambda line: line.role.flops) for op, members in groups.items()}
+def _flops_by_opcode(blocks: Sequence[_Block]) -> dict[str, Times | None]:
+    opcodes = {i.opcode for block in blocks for i, role in block.lines if role.is_compute}
+
+    def flops(opcode: str) -> Times | None:
+        return _sized(
+            blocks, lambda i, role: role.is_compute and i.opcode == opcode, lambda role: role.flops
+        )
+
+    return {opcode: flops(opcode) for opcode in sorted(opcodes)}
 
 
 def _added(flops: Mapping[str, Times | None]) -> Times | None:
@@ -152,14 +164,14 @@ def _added(flops: Mapping[str, Times | None]) -> Times | None:
     return total(known) if len(known) == len(flops) else None
 
 
-def _heaviest(flops: Mapping[str, Times | None], lines: list[_Line]) -> str | None:
+def _heaviest(flops: Mapping[str, Times | None], blocks: Sequence[_Block]) -> str | None:
     """Give the opcode with most FLOP; one whose FLOP cannot be read goes first."""
     if not flops:
         return None
 
     def weight(opcode: str) -> tuple[bool, int, int]:
         times = flops[opcode]
-        count = sum(line.instruction.opcode == opcode for line in lines)
+        count = sum(i.opcode == opcode for block in blocks for i, _ in block.lines)
         if times is None:
             return (True, 0, count)
         return (False, times.low if times.expected is None else times.expected, count)
@@ -167,10 +179,6 @@ def _heaviest(flops: Mapping[str, Times | None], lines: list[_Line]) -> str | No
     return max(sorted(flops), key=weight)
 
 
-def _unknown(lines: list[_Line]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for line in lines:
-        if not line.role.is_known:
-            opcode = line.instruction.opcode
-            found[opcode] = found.get(opcode, 0) + 1
-    return found
+def _unknown(blocks: Sequence[_Block]) -> dict[str, int]:
+    names = (i.opcode for block in blocks for i, role in block.lines if not role.is_known)
+    return dict(Counter(names))
