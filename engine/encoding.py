@@ -59,6 +59,7 @@ class Section:
         self.names: set[str] = set()  # facts and helpers to assert
         self.helpers: dict[int, list[Helper]] = {}  # by stratum
         self.conditions: dict[RootCondition, int] = {}  # and how many rules have it
+        self.per_fact: dict[str, int] = {}  # distinct conditions on each fact
 
 
 class Texts:
@@ -106,6 +107,8 @@ class Encoder:
         section.helpers.setdefault(rule.stratum, []).extend(helpers)
         section.names.update(_name(next(iter(a.values()))) for a in antecedents)
         for key in keys:
+            if key not in section.conditions:
+                section.per_fact[key[0]] = section.per_fact.get(key[0], 0) + 1
             section.conditions[key] = section.conditions.get(key, 0) + 1
 
     def _antecedents(self, rule: Rule) -> tuple[list[Json], list[Helper]]:
@@ -188,9 +191,8 @@ def _fits(section: Section, keys: Sequence[RootCondition]) -> bool:
         return False
     if any(section.conditions.get(key, 0) >= MOST_SHARING for key in keys):
         return False
-    per_fact = Counter(name for name, _, _ in section.conditions)
-    per_fact.update(name for name, _, _ in new)
-    return max(per_fact.values(), default=0) <= MOST_PER_FACT
+    more = Counter(name for name, _, _ in new)
+    return all(section.per_fact.get(n, 0) + count <= MOST_PER_FACT for n, count in more.items())
 
 
 def check_hashes(sections: Iterable[Section]) -> None:
