@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..facts.measure.bench import BenchSettings
+from ..facts.measure.comparison import Signature
 from ..facts.measure.counter_facts import CounterFact, CounterTable
 from ..facts.measure.probe_types import (
     BufferSize,
@@ -48,6 +49,7 @@ class ProbeList:
     specs: tuple[ProbeSpec, ...]
     settings: ProbeSettings
     best: Mapping[str, tuple[str, ...]]
+    peaks: tuple[str, ...]
     loops: Loops
 
 
@@ -98,7 +100,25 @@ def probe_list() -> ProbeList:
         specs.append(ProbeSpec(**fields))
     loops: Loops = json.loads(knowledge_file("probes", "loops.json").read_text(encoding="utf-8"))
     best = {name: tuple(parts) for name, parts in parsed.best.items()}
-    return ProbeList(tuple(specs), ProbeSettings(**settings), best, loops)
+    return ProbeList(tuple(specs), ProbeSettings(**settings), best, tuple(parsed.peaks), loops)
+
+
+@cache
+def signatures() -> tuple[Signature, ...]:
+    """Read `kb/changes.yaml`; KnowledgeError or KneckError where it is faulty."""
+    document = _document("changes.yaml")
+    data = document.data
+    assert isinstance(data, dict)
+    found = []
+    for strategy, conditions in data.items():
+        if not isinstance(conditions, list):
+            raise document.error("conditions are a list", strategy)
+        parsed = [
+            parse_expression(str(text), document.place(strategy, position))
+            for position, text in enumerate(conditions)
+        ]
+        found.append(Signature(strategy, tuple(parsed)))
+    return tuple(found)
 
 
 @cache

@@ -134,6 +134,7 @@ class ProbesFile(Strict):
     settings: ProbeSettingsFile
     probes: list[ProbeEntry]
     best: dict[str, list[str]]
+    peaks: list[str]
 
 
 class CounterFactEntry(Strict):

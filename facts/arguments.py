@@ -7,7 +7,7 @@ Sizes and integers are expressions in the problem's dimensions. The result says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,7 +25,7 @@ DTYPE_ALIASES = {
     "double": "f64", "int": "i32", "e4m3": "f8", "e5m2": "bf8", "tf32": "f32", "b8": "u8",
     "b16": "u16", "b32": "u32", "b64": "u64",
 }  # fmt: skip
-CONTENTS = ("random", "zeros", "ones", "iota", "cycle")
+CONTENTS: tuple[Contents, ...] = ("random", "zeros", "ones", "iota", "cycle")
 POINTER_BYTES = 8
 ITEM = re.compile(
     r"(?P<dtype>[A-Za-z][A-Za-z0-9]*)\s*"
@@ -214,35 +214,3 @@ def _contents(
         what = f'unknown contents "{name}"'
         raise KneckError(what, place, f"contents are {', '.join(CONTENTS)} or a number")
     return "fill", _scalar(name, dtype, dimensions, place)
-
-
-def parameter_offsets(arguments: Sequence[Argument]) -> tuple[int, ...]:
-    """Place the parameters as CUDA does: in order, each aligned to its own size."""
-    offsets, end = [], 0
-    for argument in arguments:
-        size = argument.parameter_bytes
-        start = -(-end // size) * size
-        offsets.append(start)
-        end = start + size
-    return tuple(offsets)
-
-
-def check_parameters(
-    arguments: Sequence[Argument], parameters: Sequence[tuple[int, int]], option: str = "--args"
-) -> None:
-    """Compare with the (offset, size) pairs that the cubin declares; raises KneckError."""
-    wanted = ", ".join(str(size) for _, size in parameters) or "none"
-    if len(arguments) != len(parameters):
-        what = f"the kernel takes {len(parameters)} arguments, {option} gives {len(arguments)}"
-        raise KneckError(what, Place(option), f"parameter sizes in bytes, in order: {wanted}")
-    for position, (argument, (_, size)) in enumerate(zip(arguments, parameters, strict=True)):
-        if argument.parameter_bytes != size:
-            what = (
-                f'argument {position + 1} of the kernel has {size} bytes, "{argument.text}" has '
-                f"{argument.parameter_bytes}"
-            )
-            raise KneckError(
-                what,
-                Place(option, 1, argument.column),
-                f"parameter sizes in bytes, in order: {wanted}",
-            )

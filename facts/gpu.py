@@ -9,18 +9,20 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
 from ..parsers.errors import KneckError, MissingProgramError
-from .measure.device import DeviceInfo, FunctionInfo, Launch
+from .measure.describe import device_info
+from .measure.device import DeviceInfo, Launch
 from .measure.driver_errors import NO_DRIVER_HELP, driver_error
 
 
 def load_driver() -> Any:
     """Import the driver bindings and initialize them; MissingProgramError without GPU or driver."""
     try:
-        from cuda.bindings import driver
+        driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
         raise MissingProgramError(
             f"cuda-python is not installed ({error.name or error})",
@@ -42,22 +44,22 @@ class Gpu(AbstractContextManager["Gpu"]):
     """One device with its primary context; use it in a `with` statement."""
 
     def __init__(self, ordinal: int = 0, driver: Any = None) -> None:
-        self._driver = load_driver() if driver is None else driver
-        count = self._call("cuDeviceGetCount")
+        self.driver = load_driver() if driver is None else driver
+        count = self.call("cuDeviceGetCount")
         if count == 0:
             raise MissingProgramError("this machine has no CUDA GPU", help=NO_DRIVER_HELP)
         if not 0 <= ordinal < count:
             raise KneckError(
                 f"no GPU {ordinal}: this machine has {count}", help="count GPUs from 0"
             )
-        self._device = self._call("cuDeviceGet", ordinal)
-        self._ordinal = ordinal
+        self.device = self.call("cuDeviceGet", ordinal)
+        self.ordinal = ordinal
         self._buffers: dict[int, int] = {}
         self._modules: list[Any] = []
         self._broken = False
-        self._context = self._call("cuDevicePrimaryCtxRetain", self._device)
-        self._call("cuCtxSetCurrent", self._context)
-        self._stream = self._call("cuStreamCreate", 1)  # 1: does not wait for the default stream
+        self._context = self.call("cuDevicePrimaryCtxRetain", self.device)
+        self.call("cuCtxSetCurrent", self._context)
+        self._stream = self.call("cuStreamCreate", 1)  # 1: does not wait for the default stream
 
     def __exit__(
         self,
@@ -67,19 +69,19 @@ class Gpu(AbstractContextManager["Gpu"]):
     ) -> None:
         """Free everything; a context broken by a kernel failure is only let go."""
         if not self._broken:
-            self._call("cuStreamSynchronize", self._stream)
+            self.call("cuStreamSynchronize", self._stream)
             for address in list(self._buffers):
                 self.free(address)
             for module in self._modules:
-                self._call("cuModuleUnload", module)
-            self._call("cuStreamDestroy", self._stream)
-        self._driver.cuDevicePrimaryCtxRelease(self._device)
+                self.call("cuModuleUnload", module)
+            self.call("cuStreamDestroy", self._stream)
+        self.driver.cuDevicePrimaryCtxRelease(self.device)
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, *arguments: Any) -> Any:
         """Call one driver function; give its results, one alone or a tuple."""
-        status, *results = getattr(self._driver, name)(*arguments)
+        status, *results = getattr(self.driver, name)(*arguments)
         if int(status) != 0:
-            error = driver_error(self._driver, status, name)
+            error = driver_error(self.driver, status, name)
             self._broken = self._broken or error.breaks_context
             raise error
         return results[0] if len(results) == 1 else tuple(results)
@@ -88,80 +90,53 @@ class Gpu(AbstractContextManager["Gpu"]):
 
     def attribute(self, name: str) -> int | None:
         """Read a device attribute by the driver's name, None where this driver has none."""
-        number = getattr(self._driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}", None)
+        number = getattr(self.driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}", None)
         if number is None:
             return None
-        return int(self._call("cuDeviceGetAttribute", number, self._device))
-
-    def _needed(self, name: str) -> int:
-        value = self.attribute(name)
-        if value is None:
-            raise MissingProgramError(
-                f"the driver bindings do not know {name}", help="pip install -U cuda-python"
-            )
-        return value
+        return int(self.call("cuDeviceGetAttribute", number, self.device))
 
     @property
     def info(self) -> DeviceInfo:
         """Describe the device."""
-        major = self._needed("COMPUTE_CAPABILITY_MAJOR")
-        minor = self._needed("COMPUTE_CAPABILITY_MINOR")
-        sm_khz, memory_khz = self.attribute("CLOCK_RATE"), self.attribute("MEMORY_CLOCK_RATE")
-        version = int(self._call("cuDriverGetVersion"))
-        name = self._call("cuDeviceGetName", 256, self._device)
-        return DeviceInfo(
-            ordinal=self._ordinal,
-            name=bytes(name).split(b"\0")[0].decode(),
-            arch=f"sm_{major}{minor}",
-            sms=self._needed("MULTIPROCESSOR_COUNT"),
-            memory_bytes=int(self._call("cuDeviceTotalMem", self._device)),
-            l2_bytes=self.attribute("L2_CACHE_SIZE") or None,
-            sm_clock_mhz=sm_khz / 1000 if sm_khz else None,
-            memory_clock_mhz=memory_khz / 1000 if memory_khz else None,
-            memory_bus_bits=self.attribute("GLOBAL_MEMORY_BUS_WIDTH") or None,
-            smem_per_sm=self._needed("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
-            smem_per_block_optin=self._needed("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
-            smem_reserved_per_block=self.attribute("RESERVED_SHARED_MEMORY_PER_BLOCK") or 0,
-            registers_per_sm=self._needed("MAX_REGISTERS_PER_MULTIPROCESSOR"),
-            threads_per_sm=self._needed("MAX_THREADS_PER_MULTIPROCESSOR"),
-            blocks_per_sm=self.attribute("MAX_BLOCKS_PER_MULTIPROCESSOR"),
-            driver_version=f"{version // 1000}.{version % 1000 // 10}",
-            uuid=bytes(self._call("cuDeviceGetUuid", self._device).bytes).hex(),
-        )
+        return device_info(self)
 
     def free_memory(self) -> int:
         """Bytes of device memory that are free now."""
-        return int(self._call("cuMemGetInfo")[0])
+        return int(self.call("cuMemGetInfo")[0])
 
     # -- memory ------------------------------------------------------------------------------
 
     def allocate(self, size: int) -> int:
         """Allocate device memory; give its address."""
-        address = int(self._call("cuMemAlloc", max(size, 1)))
+        address = int(self.call("cuMemAlloc", max(size, 1)))
         self._buffers[address] = size
         return address
 
     def free(self, address: int) -> None:
         """Free memory from `allocate`."""
-        self._call("cuMemFree", address)
+        self.call("cuMemFree", address)
         del self._buffers[address]
 
     def upload(self, address: int, data: bytes | bytearray) -> None:
         """Copy bytes to the device and wait."""
-        self._call("cuMemcpyHtoD", address, bytes(data), len(data))
+        self.call("cuMemcpyHtoD", address, bytes(data), len(data))
 
     def download(self, address: int, size: int) -> bytes:
         """Copy bytes from the device, after everything launched before has ended."""
         self.synchronize()
         host = bytearray(size)
         target = (ctypes.c_char * size).from_buffer(host)
-        self._call("cuMemcpyDtoH", ctypes.addressof(target), address, size)
+        self.call("cuMemcpyDtoH", ctypes.addressof(target), address, size)
         del target
         return bytes(host)
 
     def fill(self, address: int, value: int, words: int) -> None:
         """Set 32-bit words on the stream."""
-        self._call("cuMemsetD32Async", address, value, words, self._stream)
+        self.call("cuMemsetD32Async", address, value, words, self._stream)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device on the stream, as the driver does it."""
+        self.call("cuMemcpyDtoDAsync", target, source, size, self._stream)
 
     # -- code --------------------------------------------------------------------------------
 
@@ -169,63 +144,28 @@ class Gpu(AbstractContextManager["Gpu"]):
         """Load a cubin, a fatbin or PTX text; PTX is compiled by the driver."""
         if not image.startswith((b"\x7fELF", b"\x50\xed\x55\xba")):
             image += b"\0"  # PTX is a C string
-        module = self._call("cuModuleLoadData", image)
+        module = self.call("cuModuleLoadData", image)
         self._modules.append(module)
         return module
 
     def function(self, module: Any, name: str) -> Any:
         """Find a kernel by its symbol."""
-        return self._call("cuModuleGetFunction", module, name.encode())
-
-    def describe(self, function: Any, name: str) -> FunctionInfo:
-        """Read what the driver knows about a loaded kernel."""
-        names = self._driver.CUfunction_attribute
-
-        def read(attribute: str) -> int:
-            number = getattr(names, f"CU_FUNC_ATTRIBUTE_{attribute}")
-            return int(self._call("cuFuncGetAttribute", number, function))
-
-        return FunctionInfo(
-            name=name,
-            registers=read("NUM_REGS"),
-            static_smem=read("SHARED_SIZE_BYTES"),
-            local_bytes=read("LOCAL_SIZE_BYTES"),
-            constant_bytes=read("CONST_SIZE_BYTES"),
-            max_threads=read("MAX_THREADS_PER_BLOCK"),
-            binary_version=read("BINARY_VERSION"),
-            ptx_version=read("PTX_VERSION"),
-            parameters=self._parameters(function),
-        )
-
-    def _parameters(self, function: Any) -> tuple[tuple[int, int], ...] | None:
-        """Ask the driver (12.4 and later) for offset and size of each parameter."""
-        ask: Callable[..., Any] | None = getattr(self._driver, "cuFuncGetParamInfo", None)
-        if ask is None:
-            return None
-        found: list[tuple[int, int]] = []
-        try:
-            while True:  # the driver ends the list with an error
-                status, *pair = ask(function, len(found))
-                if int(status) != 0:
-                    return tuple(found)
-                found.append((int(pair[0]), int(pair[1])))
-        except RuntimeError:  # an older driver lacks the function although the bindings have it
-            return None
+        return self.call("cuModuleGetFunction", module, name.encode())
 
     def prepare(self, function: Any, launch: Launch) -> None:
         """Raise the dynamic shared memory limit and set the carve-out, where the launch asks."""
-        names = self._driver.CUfunction_attribute
+        names = self.driver.CUfunction_attribute
         if launch.dynamic_smem:
             number = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._call("cuFuncSetAttribute", function, number, launch.dynamic_smem)
+            self.call("cuFuncSetAttribute", function, number, launch.dynamic_smem)
         if launch.carveout is not None:
             number = names.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-            self._call("cuFuncSetAttribute", function, number, launch.carveout)
+            self.call("cuFuncSetAttribute", function, number, launch.carveout)
 
     def blocks_per_sm(self, function: Any, threads: int, dynamic_smem: int) -> int:
         """Ask the driver's own occupancy calculator."""
         name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
-        return int(self._call(name, function, threads, dynamic_smem))
+        return int(self.call(name, function, threads, dynamic_smem))
 
     # -- launches ----------------------------------------------------------------------------
 
@@ -233,7 +173,7 @@ class Gpu(AbstractContextManager["Gpu"]):
         """Put one launch on the stream; each parameter is its little-endian bytes."""
         cells = [ctypes.create_string_buffer(value, len(value)) for value in parameters]
         table = (ctypes.c_void_p * max(len(cells), 1))(*map(ctypes.addressof, cells))
-        self._call(
+        self.call(
             "cuLaunchKernel",
             function,
             *launch.grid,
@@ -246,7 +186,7 @@ class Gpu(AbstractContextManager["Gpu"]):
 
     def synchronize(self) -> None:
         """Wait for the stream; failures of kernels launched before surface here."""
-        self._call("cuStreamSynchronize", self._stream)
+        self.call("cuStreamSynchronize", self._stream)
 
     def time_ms(
         self,
@@ -268,17 +208,17 @@ class Gpu(AbstractContextManager["Gpu"]):
             for (start, end), launch in zip(pairs, work, strict=True):
                 if before is not None:
                     before()
-                self._call("cuEventRecord", start, self._stream)
+                self.call("cuEventRecord", start, self._stream)
                 launch()
-                self._call("cuEventRecord", end, self._stream)
+                self.call("cuEventRecord", end, self._stream)
             if while_busy is not None:
                 while_busy()
             self.synchronize()
-            return [float(self._call("cuEventElapsedTime", *pair)) for pair in pairs]
+            return [float(self.call("cuEventElapsedTime", *pair)) for pair in pairs]
         finally:
             if not self._broken:
                 for event in (event for pair in pairs for event in pair):
-                    self._call("cuEventDestroy", event)
+                    self.call("cuEventDestroy", event)
 
     def _event(self) -> Any:
-        return self._call("cuEventCreate", 0)
+        return self.call("cuEventCreate", 0)

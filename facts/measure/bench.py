@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ...parsers.errors import KneckError
-from ..arguments import Argument, check_parameters
+from ..arguments import Argument
 from ..gpu import Gpu
-from .contents import encoded, random_limit
+from ..parameters import check_parameters
+from .contents import encoded
+from .describe import function_info
 from .device import DeviceInfo, FunctionInfo, Launch, SensorReading
+from .support import ONE_WARP, Support
 from .timing import Timing, TimingSettings, time_until_settled
 
 CacheHandling = Literal["flush", "rotate", "warm"]
-ONE_WARP = Launch((1, 1, 1), (32, 1, 1))
 
 
 class Reader(Protocol):
@@ -59,48 +61,6 @@ class BenchResult:
         return self.timing.series.median
 
 
-class Support:
-    """The helper kernels of `kb/probes/support.cu`, loaded for one GPU."""
-
-    BLOCK = 256
-    BLOCKS_PER_SM = 8
-
-    def __init__(self, gpu: Gpu, image: bytes) -> None:
-        self._gpu = gpu
-        self._module = gpu.load(image)
-        blocks = gpu.info.sms * self.BLOCKS_PER_SM
-        self._launch = Launch((blocks, 1, 1), (self.BLOCK, 1, 1))
-        self._spin = gpu.function(self._module, "spin")
-        self.empty = gpu.function(self._module, "empty")
-
-    def run(self, kernel: str, address: int, count: int, seed: int = 0, value: int = 0) -> None:
-        """Launch one helper on an array."""
-        parameters = [
-            address.to_bytes(8, "little"),
-            count.to_bytes(8, "little"),
-            seed.to_bytes(4, "little"),
-            value.to_bytes(8, "little"),
-        ]
-        self._gpu.launch(self._gpu.function(self._module, kernel), self._launch, parameters)
-
-    def spin(self, microseconds: float) -> None:
-        """Keep the GPU busy for about this long."""
-        nanoseconds = int(1000 * microseconds).to_bytes(8, "little")
-        self._gpu.launch(self._spin, ONE_WARP, [nanoseconds])
-
-    def fill(self, address: int, argument: Argument, seed: int) -> None:
-        """Give an array its contents."""
-        count = argument.count or 0
-        family = argument.dtype if argument.dtype[0] in "fb" else f"i{argument.dtype[1:]}"
-        if argument.contents in ("random", "iota", "cycle"):
-            limit = random_limit(argument)
-            self.run(f"fill_{argument.contents}_{family}", address, count, seed, limit)
-            return
-        constant = {"zeros": 0, "ones": 1}.get(argument.contents, argument.value or 0)
-        pattern = int.from_bytes(encoded(constant, argument.dtype), "little")
-        self.run(f"fill_value_{8 * argument.element_bytes}", address, count, 0, pattern)
-
-
 def run_bench(
     gpu: Gpu,
     image: bytes,
@@ -115,7 +75,7 @@ def run_bench(
     """Time one kernel; raises KneckError where arguments or launch do not fit it."""
     device = gpu.info
     function = gpu.function(gpu.load(image), kernel)
-    described = gpu.describe(function, kernel)
+    described = function_info(gpu, function, kernel)
     _check_launch(launch, described, device)
     if described.parameters is not None:
         check_parameters(arguments, described.parameters)

@@ -6,6 +6,7 @@ array needs to be copied and any element can be computed alone.
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -40,43 +41,52 @@ def hashed(indices: NDArray[np.uint64], seed: int) -> NDArray[np.uint32]:
         h *= np.uint32(0x85EB_CA6B)
         h ^= h >> np.uint32(13)
         h *= np.uint32(0xC2B2_AE35)
-    return h ^ (h >> np.uint32(16))
+    mixed: NDArray[np.uint32] = h ^ (h >> np.uint32(16))
+    return mixed
 
 
 def element_values(argument: Argument, indices: NDArray[np.uint64], seed: int) -> NDArray[Any]:
-    """Give the elements at these indices: float64 for floats (before rounding to the type),
-    int64 for integers. `seed` is the position of the argument, counted from 0.
+    """Give the elements at these indices: float64 for floats (before rounding to the type), the
+    type itself for integers. `seed` is the position of the argument, counted from 0.
     """
     import numpy as np
 
-    floating = argument.dtype.startswith(("f", "b"))
-    kind: Any = np.float64 if floating else np.int64
+    if argument.dtype.startswith(("f", "b")):
+        return _floats(argument, indices, seed)
+    kind = np.dtype(f"{argument.dtype[0]}{argument.element_bytes}")
     if argument.contents == "iota":
         return indices.astype(kind)
     if argument.contents == "cycle":
-        size = np.uint64((argument.count or 1) - 1)
+        last = np.uint64((argument.count or 1) - 1)
         with np.errstate(over="ignore"):
             following = indices * np.uint64(1664525) + np.uint64(1013904223)
-        return (following & size).astype(kind)
-    if argument.contents != "random":
-        constant = {"zeros": 0, "ones": 1}.get(argument.contents, argument.value or 0)
-        return np.full(indices.shape, constant, kind)
-    bits = hashed(indices, seed)
-    if floating:
-        return ((bits >> np.uint32(8)).astype(np.int64) - (1 << 23)) * 2.0**-23
-    limit = random_limit(argument)
-    return (bits % np.uint32(limit) if limit else _narrow(bits, argument)).astype(np.int64)
+        return (following & last).astype(kind)
+    if argument.contents == "random":
+        bits, limit = hashed(indices, seed), random_limit(argument)
+        return (bits % np.uint32(limit) if limit else bits).astype(kind)
+    return np.full(indices.shape, constant_value(argument), kind)
 
 
-def _narrow(bits: NDArray[np.uint32], argument: Argument) -> NDArray[Any]:
+def _floats(argument: Argument, indices: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
     import numpy as np
 
-    width = 8 * argument.element_bytes
-    return bits.astype(np.dtype(f"{argument.dtype[0]}{width // 8}"))
+    if argument.contents == "iota":
+        return indices.astype(np.float64)
+    if argument.contents == "random":
+        steps = (hashed(indices, seed) >> np.uint32(8)).astype(np.float64) - 2.0**23
+        return steps * 2.0**-23
+    return np.full(indices.shape, constant_value(argument), np.float64)
+
+
+def constant_value(argument: Argument) -> int | float:
+    """Give the value that zeros, ones or a fill puts into every element."""
+    return {"zeros": 0, "ones": 1}.get(argument.contents, argument.value or 0)
 
 
 def encoded(value: int | float, dtype: str) -> bytes:
     """Give the little-endian bytes of one element, as the kernel's parameter or to fill with."""
+    if dtype == "f16" and abs(value) >= 65520:  # beyond the largest: infinity, as the GPU rounds
+        return struct.pack("<e", math.copysign(math.inf, value))
     if dtype in ("f32", "f64", "f16"):
         return struct.pack({"f16": "<e", "f32": "<f", "f64": "<d"}[dtype], value)
     if dtype == "bf16":
@@ -100,8 +110,6 @@ FLOAT8 = {"f8": (3, 7, 448.0, 0x7E), "bf8": (2, 15, 57344.0, 0x7B)}
 
 def _float8(value: float, mantissa_bits: int, bias: int, largest: float, top: int) -> int:
     """Round to an 8-bit float, ties to even, saturating."""
-    import math
-
     sign = 0x80 if math.copysign(1, value) < 0 else 0
     size = abs(value)
     if size >= largest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -77,9 +78,8 @@ class Sensors(AbstractContextManager["Sensors"]):
 
 def _load() -> Any:
     try:
-        import pynvml
+        return import_module("pynvml")
     except ImportError:
         raise MissingProgramError(
             "clocks and temperature need the package nvidia-ml-py", help=INSTALL
         ) from None
-    return pynvml

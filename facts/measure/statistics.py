@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Shape = Literal["steady", "drifting", "bimodal", "unsettled", "short"]
@@ -77,13 +77,7 @@ def summarize(samples: Sequence[float], settings: SeriesSettings) -> Series:
         modes=modes,
         shape="steady",
     )
-    return _with_shape(series, _shape(series, samples, settings))
-
-
-def _with_shape(series: Series, shape: Shape) -> Series:
-    from dataclasses import replace
-
-    return replace(series, shape=shape)
+    return replace(series, shape=_shape(series, samples, settings))
 
 
 def _shape(series: Series, samples: Sequence[float], settings: SeriesSettings) -> Shape:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .statistics import Series, SeriesSettings, quantile, summarize
 
@@ -47,8 +47,9 @@ def time_until_settled(
 ) -> Timing:
     """Measure until the median is known to the wanted accuracy or the time is up.
 
-    A series that drifts loses its older half and goes on, so that a clock that is still settling
-    costs time and not the result; what drifts to the end is reported as drifting.
+    A series that drifts loses its older half and goes on, until what is left is as long as what
+    was dropped: a clock that is still settling costs time and not the result, and what drifts to
+    the end is reported as drifting.
     """
     warm_up, warmed_up, typical = _warm_up(measure, settings, now)
     batch = _batch_size(typical, settings)
@@ -59,7 +60,10 @@ def time_until_settled(
         launches += batch
         series = summarize(samples, settings.series)
         timed_out = now() - start > settings.time_limit_s
-        if series.shape == "steady" or timed_out:
+        settled = series.shape == "steady" and len(samples) >= launches - len(samples)
+        if timed_out and series.shape == "steady" and not settled:
+            series = replace(series, shape="drifting")  # it drifted for most of the time
+        if settled or timed_out:
             return Timing(series, tuple(samples), warm_up, warmed_up, launches, timed_out)
         if series.shape == "drifting":
             samples = samples[len(samples) // 2 :]
@@ -68,19 +72,23 @@ def time_until_settled(
 def _warm_up(
     measure: Measure, settings: TimingSettings, now: Callable[[], float]
 ) -> tuple[int, bool, float]:
-    """Give the launches made, whether two batches in a row agreed, and the last median."""
+    """Give the launches made, whether two batches in a row agreed, and the last median.
+
+    The first batch loads and compiles; only what follows counts as time under load.
+    """
     start = now()
-    launches, busy = 0, 0.0
-    before: float | None = None
+    launches = 0
+    loaded, before = start, 0.0
     batch = settings.warm_up_launches
     while True:
         times = measure(batch)
-        launches += len(times)
-        busy += sum(times)
         median = quantile(sorted(times), 0.5)
-        change = math.inf if before is None else abs(median - before) / before if before else 0.0
-        enough = launches >= settings.warm_up_launches and busy >= settings.warm_up_ms
-        if enough and change <= settings.warm_up_change_fraction:
+        if launches == 0:
+            loaded = now()
+        launches += len(times)
+        busy_ms = 1e3 * (now() - loaded)
+        agree = abs(median - before) <= settings.warm_up_change_fraction * before
+        if agree and busy_ms >= settings.warm_up_ms:
             return launches, True, median
         if now() - start > settings.warm_up_limit_s:
             return launches, False, median

@@ -90,6 +90,34 @@ PROBE(dram_copy) {
     clock.stop(stamps);
 }
 
+// The same in tiles: a block moves 64 B of every thread's before it goes on, so that it stays within
+// a few DRAM pages at a time. With or without the hint that the data will not be used again.
+template <bool streaming>
+__device__ void copy_tiles(Stamp* stamps, uint64_t iterations, void* data, uint64_t bytes) {
+    const uint4* from = static_cast<const uint4*>(data);
+    uint64_t count = bytes / 32, tile = 4ull * blockDim.x, tiles = count / tile;
+    uint4* to = static_cast<uint4*>(data) + count;
+    Clock clock;
+#pragma unroll 1
+    for (uint64_t n = 0; n < iterations; ++n) {
+        for (uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+            uint64_t i = t * tile + threadIdx.x;
+            uint4 v[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                v[k] = streaming ? __ldcs(from + i + k * blockDim.x) : load_l2(from + i + k * blockDim.x);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                if (streaming) __stcs(to + i + k * blockDim.x, v[k]);
+                else to[i + k * blockDim.x] = v[k];
+            }
+        }
+    }
+    clock.stop(stamps);
+}
+PROBE(dram_copy_tiles) { copy_tiles<false>(stamps, iterations, data, bytes); }
+PROBE(dram_copy_streaming) { copy_tiles<true>(stamps, iterations, data, bytes); }
+
 // L2: a buffer that fits there is read or written again and again. Each warp handles one group of
 // lines at a time; the groups of a warp lie `step` apart, so that all slices are busy.
 //

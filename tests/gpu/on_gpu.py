@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,19 @@ import yaml
 from kneck.engine.measurement import measurement_settings, probe_images, probe_list
 from kneck.facts.arguments import Argument, parse_arguments
 from kneck.facts.gpu import Gpu
-from kneck.facts.measure.bench import Support, run_bench
+from kneck.facts.measure.bench import run_bench
 from kneck.facts.measure.contents import element_values
+from kneck.facts.measure.describe import function_info
 from kneck.facts.measure.device import Launch
+from kneck.facts.measure.device_file import best_of
 from kneck.facts.measure.probe import run_probes
 from kneck.facts.measure.sensors import Sensors
+from kneck.facts.measure.support import Support
 from kneck.parsers.errors import KneckError
 
 HERE = Path(__file__).resolve().parent
 CUBINS = HERE.parent / "kernels" / "cubin"
-NAMES = {"s8": "i8", "i8": "i8"}
+JIT_PROBES = ("dram copy", "LDS", "latency of L2")
 
 
 def cases() -> list[dict[str, Any]]:
@@ -43,7 +46,8 @@ def cases() -> list[dict[str, Any]]:
 
 def cubin(case: dict[str, Any]) -> Path:
     """Give the H200's cubin of a case."""
-    return CUBINS / f"{case['cubin']}.sm_90.cubin"
+    name = f"{case['cubin']}.sm_90.cubin"
+    return CUBINS / name if (CUBINS / name).exists() else HERE / "cubin" / name
 
 
 def independent_command(case: dict[str, Any], warm_up: int, repetitions: int) -> list[str]:
@@ -86,13 +90,15 @@ def bench_all() -> Iterator[dict[str, Any]]:
                 yield entry
 
 
-def probe_all() -> dict[str, Any]:
-    """Run all micro-benchmarks."""
+def probe_all(only: Sequence[str] = ()) -> dict[str, Any]:
+    """Run all micro-benchmarks, or some."""
     listed, began = probe_list(), time.monotonic()
+    specs = [spec for spec in listed.specs if not only or spec.id in only]
     with Gpu() as gpu:
         report = run_probes(
-            gpu, probe_images(), listed.loops, listed.specs, listed.settings, time.monotonic
+            gpu, probe_images(), listed.loops, specs, listed.settings, time.monotonic
         )
+    report.measured[:] = best_of(report.measured, listed.best)
     return {**asdict(report), "seconds": time.monotonic() - began}
 
 
@@ -114,7 +120,7 @@ def support_all() -> dict[str, Any]:
         for stem in ("hgemm_cp_async", "hgemm_over_cliff", "saxpy", "reduce_shuffle", "igemm"):
             module = gpu.load((CUBINS / f"{stem}.sm_90.cubin").read_bytes())
             function = gpu.function(module, stem)
-            described = gpu.describe(function, stem)
+            described = function_info(gpu, function, stem)
             for threads in (32, 96, 128, 256, 512, 1024):
                 for smem in (0, 1024, 30720, 61440, 100000, 200000):
                     gpu.prepare(function, Launch((1, 1, 1), (1, 1, 1), smem))
@@ -153,7 +159,6 @@ def _same(gpu: Gpu, support: Support, argument: Argument) -> str:
 
 
 def _failure(spec: str, threads: int) -> dict[str, Any]:
-    settings, support = measurement_settings().bench, probe_images()["support"]
     case = next(case for case in cases() if case["id"] == "saxpy_1_mb")
     code = f"""
 import sys
@@ -164,7 +169,6 @@ with Gpu() as gpu, Sensors(gpu.info) as sensors:
               parse_arguments({spec!r}, {case["dims"]!r}), probe_images()["support"], sensors,
               measurement_settings().bench)
 """
-    del settings, support
     wrapped = f"""
 from kneck.parsers.errors import KneckError
 try:
@@ -195,7 +199,8 @@ def main() -> None:
                   entry["timing"]["launches"], times, entry["busy"], f"{entry['wall_s']:.1f} s",
                   flush=True)  # fmt: skip
     else:
-        results = probe_all() if part == "probe" else support_all()
+        parts = {"probe": probe_all, "support": support_all, "jit": lambda: probe_all(JIT_PROBES)}
+        results = parts[part]()
     Path(sys.argv[2]).write_text(json.dumps(results, indent=1, default=str) + "\n")
 
 

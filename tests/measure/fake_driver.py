@@ -173,6 +173,10 @@ class FakeDriver:
     def cuMemsetD32Async(self, address: int, value: int, n: int, s: str) -> tuple[CUresult]:
         return (OK,)
 
+    def cuMemcpyDtoDAsync(self, to: int, source: int, size: int, s: str) -> tuple[CUresult]:
+        self.now_ms += size / 2e9
+        return (OK,)
+
     # code
 
     def cuModuleLoadData(self, image: bytes) -> tuple[CUresult, str]:
