@@ -30,10 +30,10 @@ PROGRAMS = {
 }
 PARTS = """
 import time
-start = time.perf_counter()
+start = time.process_time()
 def lap(name):
     global start
-    now = time.perf_counter()
+    now = time.process_time()
     print(f"  {name:<28}{1000 * (now - start):6.1f} ms")
     start = now
 from kneck.engine.infer import infer

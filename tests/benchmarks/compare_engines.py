@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from random_knowledge import facts, knowledge  # noqa: E402
+from tests.engine.random_knowledge import facts, knowledge  # noqa: E402
 
 from kneck.engine.infer import infer  # noqa: E402
 
