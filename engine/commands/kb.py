@@ -113,3 +113,15 @@ def check(folder: str | None, kb: tuple[str, ...]) -> int:
         return 1
     click.echo(f"{len(_knowledge((*kb, *([folder] if folder else []))).rules)} rules checked")
     return 0
+
+
+@command.command()
+@click.argument("kind", type=click.Choice(["rules", "vocabulary"]), default="rules")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
+def schema(kind: str, output: str | None) -> None:
+    """Write the JSON Schema of rule files or of a vocabulary, for editors."""
+    import json
+
+    from ...rules.schema import json_schemas
+
+    deliver(json.dumps(json_schemas()[kind], indent=2) + "\n", output)

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.engine.random_knowledge import facts, knowledge  # noqa: E402
 
 from kneck.engine.infer import infer  # noqa: E402
+from kneck.engine.rete import EngineError  # noqa: E402
+from kneck.parsers.errors import KneckError  # noqa: E402
 
 
 def main(count: int) -> None:
@@ -26,7 +28,7 @@ def main(count: int) -> None:
         for _ in range(5):
             try:
                 inference = infer(facts(random), rules)
-            except Exception as error:
+            except (EngineError, KneckError) as error:
                 raise SystemExit(f"seed {seed}: {error!r}") from error
             runs += 1
             states = [outcome.state for outcome in inference.outcomes.values()]
