@@ -15,6 +15,7 @@ from ..parsers.build import build
 from ..parsers.disassembly import Disassembly, start_disassembly
 from ..parsers.errors import KneckError
 from ..parsers.suggest import suggestion
+from ..parsers.targets import need_file
 from .knowledge import Setting, default_device
 
 EXAMPLE = "example:"
@@ -43,17 +44,18 @@ def opened(request: Request, setting: Setting) -> Iterator[Opened]:
     if request.target.startswith(EXAMPLE):
         request = _example(request)
     if request.target.endswith(SOURCE_ENDINGS):
+        need_file(request.target)
         with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
             arch = _build_arch(request, setting)
             made = build(request.target, Path(folder), arch, request.build)
-            disassembly = _start(request, setting, str(made.output))
+            disassembly = _start(request, setting, str(made.output), shown)
             source = Path(request.target).read_text(encoding="utf-8", errors="replace")
             yield Opened(request, disassembly, shown, made.log, source)
         return
-    yield Opened(request, _start(request, setting, request.target), shown)
+    yield Opened(request, _start(request, setting, request.target, shown), shown)
 
 
-def _start(request: Request, setting: Setting, path: str) -> Disassembly:
+def _start(request: Request, setting: Setting, path: str, shown: str) -> Disassembly:
     device = setting.hardware.device(request.gpu) if request.gpu else default_device(setting)
     return start_disassembly(
         path,
@@ -62,6 +64,7 @@ def _start(request: Request, setting: Setting, path: str) -> Disassembly:
         device.arch if device is not None else None,
         request.stdin,
         setting.reserve_bytes,
+        shown,
     )
 
 

@@ -33,8 +33,6 @@ def build(source: str, folder: Path, arch: str, command: str | None = None) -> B
     `-o` is the output. Raises KneckError with the compiler's own message where it fails,
     MissingProgramError where there is no such program.
     """
-    if not Path(source).is_file():
-        raise KneckError("there is no such file", Place(source), "check the path")
     out = folder / (Path(source).stem + ".cubin")
     words, output = _words(command or DEFAULT, source, out, arch)
     program = _program(words[0])

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import cache
 from .choose import choose_name
@@ -66,6 +66,7 @@ class _Wish:
     arch: str | None
     prefer: str | None
     reserve_bytes: Mapping[str, int]
+    shown: str | None = None
 
 
 class Disassembly:
@@ -115,14 +116,17 @@ def start_disassembly(
     prefer: str | None = None,
     stdin: str | bytes | None = None,
     reserve_bytes: Mapping[str, int] | None = None,
+    shown: str | None = None,
 ) -> Disassembly:
     """Start to read a target; nothing is imported for it that is not needed at once.
 
     `target` is a path, or `-` for the text in `stdin`. `arch` chooses the code of a fat binary,
     `prefer` is the device's architecture and chooses where `arch` does not. `reserve_bytes` as for
-    `parse_resources`.
+    `parse_resources`. `shown` is the name that sources and errors give a file that was made of
+    another one.
     """
-    return Disassembly(target, stdin, _Wish(kernel, arch, prefer, reserve_bytes or {}))
+    wish = _Wish(kernel, arch, prefer, reserve_bytes or {}, shown)
+    return Disassembly(target, stdin, wish)
 
 
 def read_target(
@@ -142,10 +146,12 @@ def _read_code(target: str, stdin: str | bytes | None, wish: _Wish) -> _Code:
         data = stdin.encode("utf-8", "surrogatepass") if isinstance(stdin, str) else stdin
         return _from_text(Target("<stdin>", "text", data))
     file = read_file(target)
+    if wish.shown is not None and file.kind != "container":
+        file = replace(file, path=wish.shown)
     if file.kind == "text":
         return _from_text(file)
     if file.kind == "cubin":
-        return _from_cubin(file, file.path, wish, (), "cubin")
+        return _from_cubin(file, target, wish, (), "cubin")
     return _from_container(file, wish)
 
 
@@ -162,7 +168,7 @@ def _from_container(file: Target, wish: _Wish) -> _Code:
     refuse_old(arch, file.path)
     with extracted(file.path, arch) as files:
         path, kernel = choose_cubin(files, wish.kernel, file.path)
-        inner = Target(file.path, "cubin", path.read_bytes())
+        inner = Target(wish.shown or file.path, "cubin", path.read_bytes())
         chosen = _Wish(kernel or wish.kernel, arch, wish.prefer, wish.reserve_bytes)
         return _from_cubin(inner, str(path), chosen, known, "container")
 
@@ -171,6 +177,9 @@ def _from_cubin(file: Target, place: str, wish: _Wish, known: tuple[str, ...], k
     digest = hashlib.sha256(file.data).hexdigest()
     cubin = read_cubin(file.data, file.path, wish.reserve_bytes)
     refuse_old(cubin.arch, file.path)
+    if not cubin.code_bytes:
+        what = "there is no kernel in it"
+        raise KneckError(what, Place(file.path), "compile a source with a __global__ function")
     if wish.arch is not None and not known and wish.arch not in (cubin.arch, cubin.family):
         raise KneckError(
             f"there is no code for {printable(wish.arch)} in it",

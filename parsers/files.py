@@ -13,12 +13,15 @@ def write_atomically(path: str | Path, text: str) -> None:
     """Write UTF-8 text to a temporary file beside the target and rename it over the target.
 
     Raises KneckError where the folder or the file cannot be written; what stood there stays.
-    A device or a pipe cannot be replaced and is written to directly.
+    A device or a pipe cannot be replaced and is written to directly. What UTF-8 cannot hold (a
+    file name of other bytes) is escaped, as JSON and Python write it.
     """
+    if not str(path):
+        raise KneckError("no output file is named", help="name one after -o, or leave -o out")
     target = Path(path)
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_text(text, encoding="utf-8")
+            target.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
         if target.is_dir():
             raise KneckError("the output is a folder", Place(str(target)), "name a file in it")
@@ -35,7 +38,7 @@ def write_atomically(path: str | Path, text: str) -> None:
 def _replace(target: Path, text: str) -> None:
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         umask = os.umask(0)
         os.umask(umask)
@@ -56,3 +59,22 @@ def read_text(path: str | Path) -> str:
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise KneckError(f"cannot read the file: {reason}", place, "check the path") from None
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Give a text in which the signs that an encoding lacks are escaped as JSON escapes them."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        from json import dumps
+
+        return "".join(c if _fits(c, encoding) else dumps(c)[1:-1] for c in text)
+    return text
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

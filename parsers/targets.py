@@ -65,22 +65,36 @@ def decode(data: bytes, path: str) -> str:
     return text
 
 
-def _bytes_of(path: str) -> bytes:
+def need_file(path: str) -> int:
+    """Give the size of a file; raises KneckError for anything that is no file to read."""
+    if not path:
+        raise KneckError("no file is named", help=_HOW)
     try:
         status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise KneckError("this is a folder", Place(path), "name a file in it, or: kneck scan")
-        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-            raise KneckError("this is a device, not a file", Place(path), _HOW)
-        if status.st_size > _LARGEST_FILE:
-            raise KneckError("the file is larger than 4 GB", Place(path), "extract the cubin first")
-        with open(path, "rb") as file:
-            return file.read(_LARGEST_FILE)
     except FileNotFoundError:
         raise KneckError("no such file", Place(printable(path)), _nearby(path)) from None
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        raise KneckError(f"cannot read it: {reason}", Place(printable(path)), _HOW) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise KneckError("this is a folder", Place(path), "name a file in it, or: kneck scan")
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise KneckError("this is a device, not a file", Place(path), _HOW)
+    return status.st_size
+
+
+def _bytes_of(path: str) -> bytes:
+    if need_file(path) > _LARGEST_FILE:
+        raise KneckError("the file is larger than 4 GB", Place(path), "extract the cubin first")
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LARGEST_FILE)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: Exception) -> KneckError:
+    reason = getattr(error, "strerror", None) or str(error)  # no strerror: a zero byte in the name
+    return KneckError(f"cannot read it: {reason}", Place(printable(path)), _HOW)
 
 
 def _nearby(path: str) -> str:
@@ -88,7 +102,7 @@ def _nearby(path: str) -> str:
 
     folder, name = os.path.split(path)
     try:
-        known = [each.name for each in os.scandir(folder or ".") if each.is_file()]
+        known = os.listdir(folder or ".")
     except OSError:
         return f"there is no folder {printable(folder)}"
     near = suggestion(name, known)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ...facts.request import Request
+from ...parsers.errors import KneckError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -86,9 +87,17 @@ def command_line() -> str:
 
 def deliver(text: str, output: str | None) -> None:
     """Print a report, or write it to a file that is replaced in one step or not at all."""
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    from ...parsers.files import write_atomically
+    from ...parsers.files import encodable, write_atomically
 
-    write_atomically(output, text)
+    if output is not None:
+        write_atomically(output, text)
+        return
+    try:
+        click.echo(encodable(text, getattr(sys.stdout, "encoding", None) or "utf-8"), nl=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except OSError as error:
+        what = f"cannot write the output: {error.strerror or error}"
+        raise KneckError(what, help="write to a file that has room, with -o FILE") from None
