@@ -14,8 +14,6 @@ this and in no other way:
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -203,36 +201,3 @@ def check_hashes(sections: Iterable[Section]) -> None:
             first = seen.setdefault(fact_hash(name), name)
             if first != name:
                 raise ValueError(f"{first} and {name} have the same hash in durable_rules")
-
-
-def number(value: float) -> str:
-    """Write a number as durable_rules reads it; raises ValueError for one that is not finite.
-
-    Its parser drops a number without a decimal point before the exponent, and every fact after it.
-    """
-    if not math.isfinite(value):
-        raise ValueError(f"not a finite number: {value}")
-    text = repr(float(value))
-    digits, exponent, power = text.partition("e")
-    return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}"
-
-
-def definition_text(definition: Json) -> str:
-    """Write a definition; priorities and the like are integers, all else that counts is a float."""
-    return _text(definition)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        inside = ",".join(f"{json.dumps(key)}:{_text(item)}" for key, item in value.items())
-        return f"{{{inside}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_text, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value)
-    return str(value) if isinstance(value, int) else number(value)
-
-
-def message(name: str, value: float, id: str | None = None) -> str:
-    """Write one fact; its id is its name unless another is given."""
-    return f'{{"id":{json.dumps(id or name)},{json.dumps(name)}:{number(value)}}}'

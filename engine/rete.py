@@ -21,6 +21,7 @@ from ..facts.model import FactBase, Value
 from ..parsers.errors import KnowledgeError
 from ..parsers.expression_tree import evaluate_tree, names_in
 from ..rules.model import Knowledge, Rule
+from .durable_json import definition_text, message
 from .encoding import (
     ALWAYS,
     SENTINEL,
@@ -30,8 +31,6 @@ from .encoding import (
     Section,
     Texts,
     check_hashes,
-    definition_text,
-    message,
 )
 from .evaluate import lacking, outcome
 from .memory import WorkingMemory

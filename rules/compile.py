@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from ..facts.model import Value
-from ..parsers.errors import KneckError, KnowledgeError, Place
+from ..parsers.errors import KneckError, Place
 from ..parsers.expression import column_of, parse_expression
 from ..parsers.expression_tree import COMPARISONS, Expression, evaluate
 from ..parsers.suggest import suggestion
@@ -18,6 +18,7 @@ from .faults import Faults
 from .model import Basis, Condition, Edge, Gain, Kind, Relation, Rule, RuleTest, Template
 from .schema import CaseDocument, EdgeDocument, GainDocument, RuleDocument
 from .typecheck import Measure, TypeFault, measure, units_fit
+from .values import suggest_fact, typed_value
 from .vocabulary import FIRED, FactType, Vocabulary
 
 RELATIONS: tuple[Relation, ...] = ("conflicts", "enables", "supersedes", "competes")
@@ -221,38 +222,6 @@ class RuleCompiler:
                         name, text, self.vocabulary, self.document.text_place(*at, name)
                     )
         return found
-
-
-def typed_value(name: str, text: str, vocabulary: Vocabulary, place: Place | None) -> Value:
-    """Read the value of a fact as its entry says; raises KnowledgeError when it does not fit.
-
-    Serves the facts of a rule's tests, and `--what-if NAME=VALUE`.
-    """
-    entry = vocabulary.entry(name)
-    if entry is None:
-        raise KnowledgeError(f'unknown fact "{name}"', place, suggest_fact(name, vocabulary))
-    if entry.type == "bool":
-        if text not in ("true", "false"):
-            raise KnowledgeError(f'{name} is true or false, not "{text}"', place)
-        return text == "true"
-    if entry.type == "text":
-        if entry.values and text not in entry.values:
-            help = suggestion(text, set(entry.values))
-            raise KnowledgeError(f'"{text}" is not a value of {name}', place, help)
-        return text
-    expression = parse_expression(text, place)
-    value = evaluate(expression, lambda name: None)
-    if value is None or isinstance(value, (bool, str)):
-        raise KnowledgeError(f'{name} is a number, not "{text}"', place)
-    return value
-
-
-def suggest_fact(name: str, vocabulary: Vocabulary) -> str:
-    """Give the help line for a fact that is not in the vocabulary."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, sorted(vocabulary.entries), 1)
-    return f'did you mean "{near[0]}"?' if near else "facts are listed in kb/vocabulary.yaml"
 
 
 def _not_one_comparison(expression: Expression) -> tuple[str, str] | None:

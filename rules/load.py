@@ -6,28 +6,23 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..facts.model import Fact
 from ..parsers.errors import KnowledgeError, Place
-from ..parsers.expression_tree import FUNCTIONS
-from ..parsers.suggest import suggestion
-from .compile import RuleCompiler, typed_value
+from .compile import RuleCompiler
 from .documents import Document, checked_or_faults, read_document
 from .faults import Faults
-from .files import METHOD, VOCABULARY, KnowledgeFile, read_files
-from .lint import LoadedRule, lint_rules, lint_vocabulary
-from .model import KIND_OF_FOLDER, KINDS_WITH_A_FACT, Folder, Kind, Knowledge
+from .files import KnowledgeFile, read_files
+from .lint import lint_rules, lint_vocabulary
+from .load_vocabulary import read_vocabulary
+from .loaded import LoadedRule
+from .model import KIND_OF_FOLDER, Folder, Kind, Knowledge
 from .overlay import KnowledgeFolder
-from .schema import EntryDocument, RuleDocument, VocabularyDocument
+from .schema import RuleDocument
 from .strata import stratify
-from .typecheck import unit_of
-from .vocabulary import FIRED, Entry, Vocabulary
-
-# Words of the expression language, and keys that durable_rules gives a message itself.
-RESERVED = frozenset({"and", "or", "not", "true", "false", "id", "sid", *FUNCTIONS})
+from .vocabulary import Vocabulary
 
 
 def load(folders: Sequence[KnowledgeFolder]) -> Knowledge:
@@ -49,7 +44,8 @@ def _read(folders: Sequence[KnowledgeFolder]) -> tuple[Knowledge, list[Knowledge
     documents = _parse(files, faults)
     drafts = _drafts(documents, faults)
     method = _method(folders, faults)
-    vocabulary = _vocabulary(documents, drafts, method, faults)
+    ids = [(draft.kind, id) for id, draft in drafts.items()]
+    vocabulary = read_vocabulary(documents, ids, method, faults)
     loaded = [draft.compiled(vocabulary, faults) for draft in drafts.values()]
     strata = stratify([entry.rule for entry in loaded])
     for entry in loaded:
@@ -151,9 +147,6 @@ def _check_id(draft: _Draft, earlier: _Draft | None, faults: Faults) -> None:
         faults.add(what, place, "an overlay replaces a rule by one of its kind")
 
 
-# Vocabulary and thresholds
-
-
 def _method(folders: Sequence[KnowledgeFolder], faults: Faults) -> tuple[Fact, ...]:
     from .hardware import load_method
 
@@ -161,76 +154,3 @@ def _method(folders: Sequence[KnowledgeFolder], faults: Faults) -> tuple[Fact, .
         facts = load_method([folder.path for folder in folders])
         return tuple(fact for fact in facts if isinstance(fact.value, (bool, int, float, str)))
     return ()
-
-
-def _vocabulary(
-    documents: Sequence[tuple[KnowledgeFile, Document]],
-    drafts: Mapping[str, _Draft],
-    method: Sequence[Fact],
-    faults: Faults,
-) -> Vocabulary:
-    entries = {fact.name: _method_entry(fact) for fact in method}
-    units: dict[str, str] = {}
-    counts: dict[str, str] = {}
-    for file, document in documents:
-        if file.path != VOCABULARY or document.data is None:
-            continue
-        parsed = checked_or_faults(document, VocabularyDocument)
-        if isinstance(parsed, list):
-            faults.found.extend(parsed)
-            continue
-        units.update(parsed.units)
-        counts.update(parsed.counts)
-        known = Vocabulary({}, units, counts)
-        for name, entry in parsed.facts.items():
-            entries[name] = _entry(name, entry, known, document, faults)
-    for draft in drafts.values():
-        if draft.kind in KINDS_WITH_A_FACT:
-            name = f"{draft.kind}.{draft.parsed.id}"
-            meaning = f"the {draft.kind} {draft.parsed.id} fires"
-            entries[name] = Entry(name, "bool", "", meaning, "", 0, default=False)
-    return Vocabulary(entries, units, counts)
-
-
-def _method_entry(fact: Fact) -> Entry:
-    kind = "bool" if isinstance(fact.value, bool) else "text" if fact.unit == "text" else "num"
-    kind = "text" if isinstance(fact.value, str) else kind
-    meaning = "a threshold of the method"
-    return Entry(fact.name, kind, fact.unit, meaning, METHOD, 0)  # type: ignore[arg-type]
-
-
-def _entry(
-    name: str, parsed: EntryDocument, known: Vocabulary, document: Document, faults: Faults
-) -> Entry:
-    at = ("facts", name)
-    if name.startswith((*FIRED, "method.")):
-        what = f'"{name.split(".")[0]}." is reserved: such facts come with the rules and figures'
-        faults.add(what, document.key_place(*at), "remove it, or choose another name")
-    elif name in RESERVED or not re.fullmatch(r"[A-Za-z_][\w*]*(\.[\w*]+)*", name):
-        what = f'"{name}" cannot be the name of a fact'
-        faults.add(what, document.key_place(*at), "write words with dots: tile.ratio")
-    entry = Entry(
-        name,
-        parsed.type,
-        parsed.unit or "",
-        parsed.meaning,
-        parsed.source or "",
-        parsed.cost,
-        tuple(parsed.values),
-        headline=parsed.headline,
-    )
-    unknown = unit_of(entry.unit, known)[1]
-    if unknown is not None:
-        units = {*known.units, *known.counts}
-        help = suggestion(unknown, units) if units else 'list it under "units"'
-        faults.add(f'unknown unit "{unknown}"', document.place(*at, "unit"), help)
-    if entry.type != "num" and entry.unit:
-        faults.add(f"{name} is no number and has no unit", document.place(*at, "unit"))
-    if entry.type != "text" and entry.values:
-        faults.add("only a text lists its values", document.place(*at, "values"))
-    if parsed.default is not None:
-        with faults.caught():
-            alone = Vocabulary({name: entry}, {}, {})
-            place = document.text_place(*at, "default")
-            return entry._replace(default=typed_value(name, parsed.default, alone, place))
-    return entry

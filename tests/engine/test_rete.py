@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kneck.engine import rete
+from kneck.engine.durable_json import definition_text, number
 from kneck.engine.encoding import (
     MOST_CONDITIONS,
     MOST_PER_FACT,
     Encoder,
-    definition_text,
-    number,
 )
 from kneck.engine.infer import infer
 from kneck.engine.rete import EngineError, Network, network
@@ -121,7 +120,7 @@ def test_facts_that_durable_rules_drops_are_noticed(
 ) -> None:
     # 1e-05 is what durable_rules cannot read: it drops that fact and all that follow.
     knowledge = knowledge_from(tmp_path, verdicts=BOUNDS, strategies=[CP_ASYNC])
-    monkeypatch.setattr("kneck.engine.encoding.number", repr)
+    monkeypatch.setattr("kneck.engine.durable_json.number", repr)
     with pytest.raises(EngineError, match="dropped facts"):
         Network(knowledge).run(facts({"baseline.share": 1e-05, "tile.ratio": 4}))
 
@@ -131,7 +130,7 @@ def test_a_failed_run_leaves_the_network_usable(
 ) -> None:
     knowledge = knowledge_from(tmp_path, verdicts=BOUNDS, strategies=[CP_ASYNC])
     with monkeypatch.context() as patched:
-        patched.setattr("kneck.engine.encoding.number", repr)
+        patched.setattr("kneck.engine.durable_json.number", repr)
         with pytest.raises(EngineError):
             network(knowledge).run(facts({"baseline.share": 1e-05}))
     assert infer(facts({"baseline.share": 0.1}), knowledge).facts.value("bound") == "latency"

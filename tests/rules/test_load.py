@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kneck.parsers.errors import KnowledgeError
-from kneck.rules.compile import typed_value
 from kneck.rules.load import load
 from kneck.rules.model import Knowledge
 from kneck.rules.overlay import KnowledgeFolder, knowledge_folders
+from kneck.rules.values import typed_value
 from kneck.rules.vocabulary import Entry, Vocabulary
 
 from ..engine.knowledge import VOCABULARY, write_folder
