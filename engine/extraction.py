@@ -67,7 +67,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
         architecture.name if architecture is not None else function.arch,
         device.product_class if device is not None else None,
     )
-    options, not_given = option_facts(request)
+    options, not_given = option_facts(request, _most_threads(architecture, setting))
     known = known_at_launch(request, artifact, function, problem)
     kernel = analyse(function, table, setting.hardware.operands, known)
     loop = _dependences(kernel, table)
@@ -90,6 +90,12 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     derivations = derivations_for(architecture, setting, asked)
     base = derive(FactBase().with_facts(facts, missing), derivations)
     return Extraction(request, artifact, kernel, loop, base, derivations, opened.shown)
+
+
+def _most_threads(architecture: Architecture | None, setting: Setting) -> int | None:
+    """Give the largest block; for an architecture without a file, what any other one takes."""
+    known = [architecture] if architecture is not None else setting.hardware.architectures.values()
+    return max((each.limits.max_threads_per_block for each in known), default=None)
 
 
 def derivations_for(

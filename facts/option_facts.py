@@ -10,9 +10,14 @@ from .model import Fact, Missing, Source, Value
 from .request import Request
 
 
-def option_facts(request: Request) -> tuple[list[Fact], list[Missing]]:
-    """Give the facts of launch, time and expectation; raises KneckError for impossible values."""
-    facts = [*_launch(request), *_time(request)]
+def option_facts(
+    request: Request, most_threads: int | None = None
+) -> tuple[list[Fact], list[Missing]]:
+    """Give the facts of launch, time and expectation; raises KneckError for impossible values.
+
+    `most_threads` is the largest block that the hardware takes.
+    """
+    facts = [*_launch(request, most_threads), *_time(request)]
     if request.expect is not None:
         share = request.expect
         if not 0 < share <= 100:
@@ -38,12 +43,18 @@ def _missing(facts: list[Fact]) -> list[Missing]:
     return found
 
 
-def _launch(request: Request) -> list[Fact]:
+def _launch(request: Request, most_threads: int | None) -> list[Fact]:
     facts = []
     for name, text in (("grid", request.grid), ("block", request.block)):
-        if text is not None:
-            value = ",".join(map(str, _axes(f"--{name}", text)))
-            facts.append(_option(f"launch.{name}", value, "", f"--{name}", text))
+        if text is None:
+            continue
+        sizes = _axes(f"--{name}", text)
+        if name == "block" and most_threads is not None and math.prod(sizes) > most_threads:
+            raise KneckError(
+                f"--block {text}: a block of {math.prod(sizes)} threads cannot be launched",
+                help=f"give 1 to {most_threads} threads per block",
+            )
+        facts.append(_option(f"launch.{name}", ",".join(map(str, sizes)), "", f"--{name}", text))
     if request.dynamic_smem is not None:
         smem = request.dynamic_smem
         if smem < 0:
