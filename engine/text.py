@@ -92,10 +92,11 @@ def _tile_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     ops = f"{n.plain(t.compute_ops)} {t.compute_op}, {n.plain(t.load_ops)} loads per iteration"
     ratio = f"{n.plain(t.ratio)} : 1" if t.ratio is not None else n.UNKNOWN
     where = f"{t.loop.first}-{t.loop.last}"
-    bytes_ = f"{n.plain(t.flops_per_byte)} FLOP per loaded byte, cp.async {t.cp_async}"
+    per_byte = _with(n.plain(t.flops_per_byte), "FLOP/B")
     return [
         ("Compute/load ratio", ratio, f"{ops}, {t.class_}"),
-        ("K-tile loop", where, f"{t.loop.instructions} instructions, {bytes_}"),
+        ("Per loaded byte", per_byte, f"cp.async {t.cp_async}"),
+        ("K-tile loop", where, f"{t.loop.instructions} instructions"),
     ]
 
 
