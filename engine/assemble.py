@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from ..facts.code import Code, CodeStall
 from ..facts.derive import Derivation
-from ..facts.kernel import Kernel
 from ..facts.mix import MixLine
 from ..facts.model import Fact
 from ..parsers.expression_tree import Expression, Tree, unparse
@@ -29,12 +29,10 @@ from .wording import quantity, render
 class Subject:
     """What the diagnosis is about, beside the facts."""
 
-    kernel: Kernel
-    name: str
+    code: Code
     demangled: str
     source: str
     tool: d.Tool
-    stalls: list[d.StallRow] = field(default_factory=list)
 
 
 def assemble(
@@ -50,9 +48,7 @@ def assemble(
     ]
     return d.Diagnosis(
         tool=subject.tool,
-        kernel=d.Kernel(
-            subject.name, subject.demangled, subject.kernel.function.arch, subject.source
-        ),
+        kernel=d.Kernel(subject.code.name, subject.demangled, subject.code.arch, subject.source),
         launch=sections.launch(v),
         device=sections.device(v),
         baseline=sections.baseline(v),
@@ -61,9 +57,9 @@ def assemble(
         bound_detail=_bound_detail(v, inference),
         bounds=sections.bounds(v),
         occupancy=sections.occupancy(v),
-        tile=_tile(subject.kernel, v),
-        mix=[_mix_row(row) for row in subject.kernel.mix],
-        stalls=subject.stalls,
+        tile=_tile(subject.code, v),
+        mix=[_mix_row(row) for row in subject.code.mix],
+        stalls=[_stall_row(row) for row in subject.code.stalls],
         smem=sections.smem(v),
         strategies=[_strategy(item, edges, inference) for item in ranked],
         not_chosen=_not_chosen(inference),
@@ -143,19 +139,18 @@ def _value(tree: Tree, inference: Inference) -> str:
     return f"({shown})"
 
 
-def _tile(kernel: Kernel, v: View) -> d.Tile | None:
-    tile = kernel.tile
-    if tile is None:
+def _tile(code: Code, v: View) -> d.Tile | None:
+    loop = code.loop
+    if loop is None:
         return None
-    loop = tile.loop
     instructions = v.number("tile.instructions")
     return d.Tile(
         d.Loop(
             f"0x{loop.first:04x}",
             f"0x{loop.last:04x}",
             loop.depth,
-            int(instructions) if instructions is not None else tile.instructions.low,
-            tile.chosen_because,
+            int(instructions) if instructions is not None else loop.instructions,
+            loop.chosen_because,
         ),
         v.text("tile.compute_op"),
         v.number("tile.compute_ops"),
@@ -165,6 +160,12 @@ def _tile(kernel: Kernel, v: View) -> d.Tile | None:
         v.judgement("tile.class"),
         v.number("tile.flops_per_byte"),
         v.judgement("tile.cp_async"),
+    )
+
+
+def _stall_row(row: CodeStall) -> d.StallRow:
+    return d.StallRow(
+        row.mnemonic, row.stall, row.count, row.independent, row.required, row.reducible_cycles
     )
 
 

@@ -6,18 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..facts.arch_table import ArchTable
-from ..facts.dep_table import TableTiming
-from ..facts.dependence_facts import dependence_facts
-from ..facts.dependences import Dependences, dependences
+from ..facts.code import Code
 from ..facts.derive import Derivation, derive
 from ..facts.device_facts import device_facts
 from ..facts.foreign_cliff import foreign_cliff_derivation
 from ..facts.hardware import Architecture, Device
-from ..facts.kernel import NO_LOOP, Kernel, analyse, kernel_facts
-from ..facts.known import known_at_launch
 from ..facts.launch_facts import launch_derivations
-from ..facts.loop_roles import Roles
 from ..facts.model import Fact, FactBase, Missing, Source
 from ..facts.occupancy_facts import occupancy_derivations
 from ..facts.option_facts import option_facts
@@ -25,12 +19,11 @@ from ..facts.problem import Problem, parse_problem, problem_facts
 from ..facts.request import Request
 from ..facts.resource_facts import resource_facts
 from ..facts.roofline_facts import roofline_derivations
-from ..facts.tile_facts import tile_derivations
-from ..parsers.choose import select_function
-from ..parsers.disassembly import Artifact
+from ..facts.tile_facts import NO_LOOP, tile_derivations
 from ..parsers.errors import KneckError
-from ..parsers.listing import Function, ResourceRecord
-from .knowledge import Setting, choose_device, limiting_architecture
+from ..parsers.listing import ResourceRecord
+from .code import code_of
+from .knowledge import Setting, limiting_architecture
 from .target import Opened
 
 STALLS = "stalls"
@@ -42,9 +35,7 @@ class Extraction:
     """Everything that is known before a rule looks at it."""
 
     request: Request
-    artifact: Artifact
-    kernel: Kernel
-    dependences: Dependences | None
+    code: Code
     facts: FactBase
     derivations: Sequence[Derivation]
     shown: str
@@ -53,30 +44,18 @@ class Extraction:
 def extract(opened: Opened, setting: Setting) -> Extraction:
     """Extract all facts; raises KneckError for options that cannot be."""
     request = opened.request
-    artifact = opened.disassembly.result()
-    function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
-    device = choose_device(request, function.arch, setting)
-    architecture = limiting_architecture(device, function.arch, setting)
-    problem = (
-        parse_problem(request.problem, setting.hardware.problems)
-        if request.problem is not None
-        else None
-    )
-    table = ArchTable(
-        setting.hardware.instructions,
-        architecture.name if architecture is not None else function.arch,
-        device.product_class if device is not None else None,
-    )
-    options, not_given = option_facts(request, _most_threads(architecture, setting))
-    known = known_at_launch(request, artifact, function, problem)
-    kernel = analyse(function, table, setting.hardware.operands, known)
-    loop = _dependences(kernel, table)
+    options = option_facts(request)
+    problem = None
+    if request.problem is not None:
+        problem = parse_problem(request.problem, setting.hardware.problems)
+    code = code_of(opened, problem, setting)
+    device = setting.hardware.device(code.device) if code.device is not None else None
+    architecture = limiting_architecture(device, code.arch, setting)
     asked = asked_names(setting)
-    parts = [
-        kernel_facts(kernel, table),
-        dependence_facts(loop, kernel.tile),
-        resource_facts(_records(opened, artifact, function, setting)),
-        (options, not_given),
+    parts: list[tuple[Iterable[Fact], Iterable[Missing]]] = [
+        (code.facts, code.missing),
+        resource_facts(_records(opened, code, setting)),
+        options,
         _problem_facts(problem),
         _source_facts(opened),
         (_hardware_facts(architecture, device, setting), []),
@@ -84,18 +63,10 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     ]
     facts = [fact for part in parts for fact in part[0]]
     missing = [gap for part in parts for gap in part[1]]
-    counted, inapplicable = counts_asked_for(asked, facts, kernel)
-    facts += counted
-    missing += inapplicable
+    counted, inapplicable = counts_asked_for(asked, facts, code)
     derivations = derivations_for(architecture, setting, asked)
-    base = derive(FactBase().with_facts(facts, missing), derivations)
-    return Extraction(request, artifact, kernel, loop, base, derivations, opened.shown)
-
-
-def _most_threads(architecture: Architecture | None, setting: Setting) -> int | None:
-    """Give the largest block; for an architecture without a file, what any other one takes."""
-    known = [architecture] if architecture is not None else setting.hardware.architectures.values()
-    return max((each.limits.max_threads_per_block for each in known), default=None)
+    known = FactBase().with_facts(facts + counted, missing + inapplicable)
+    return Extraction(request, code, derive(known, derivations), derivations, opened.shown)
 
 
 def derivations_for(
@@ -123,7 +94,7 @@ def asked_names(setting: Setting) -> set[str]:
 
 
 def counts_asked_for(
-    asked: Iterable[str], facts: Iterable[Fact], kernel: Kernel
+    asked: Iterable[str], facts: Iterable[Fact], code: Code
 ) -> tuple[list[Fact], list[Missing]]:
     """Give 0 for the instructions that a rule asks for and the function does not have.
 
@@ -139,34 +110,26 @@ def counts_asked_for(
             continue
         if section == "tile" and not last.endswith(("mma_fraction", "ffma_fraction")):
             continue
-        if of_loop and kernel.tile is None:
+        if of_loop and code.loop is None:
             inapplicable.append(Missing(name, NO_LOOP, applies=False))
-        elif section != STALLS or kernel.function.has_control:
+        elif section == "tile" and not code.flop_shares_known:
+            continue
+        elif section != STALLS or code.has_encodings:
             unit = {"mix": "instructions", STALLS: "cycles"}.get(section, "")
             zeros.append(Fact(name, 0, unit, ABSENT))
     return zeros, inapplicable
 
 
-def _dependences(kernel: Kernel, table: ArchTable) -> Dependences | None:
-    if kernel.tile is None:
-        return None
-    timing = TableTiming(table.table, table.arch, table.product_class)
-    roles = Roles(table.table, table.arch)
-    return dependences(kernel.values, kernel.tile, timing, roles)
-
-
-def _records(
-    opened: Opened, artifact: Artifact, function: Function, setting: Setting
-) -> list[ResourceRecord]:
+def _records(opened: Opened, code: Code, setting: Setting) -> list[ResourceRecord]:
     """Collect what is said of the kernel: the cubin first, the build's log, then --resources."""
-    found = list(artifact.resources)
+    found = list(code.records)
     if opened.build_log or opened.request.resources:
-        found += _logged(opened, function, setting)
-    mine = [record for record in found if record.name == function.name]
-    return [record for record in mine if record.arch in (None, function.arch)]
+        found += _logged(opened, code, setting)
+    mine = [record for record in found if record.name == code.name]
+    return [record for record in mine if record.arch in (None, code.arch)]
 
 
-def _logged(opened: Opened, function: Function, setting: Setting) -> list[ResourceRecord]:
+def _logged(opened: Opened, code: Code, setting: Setting) -> list[ResourceRecord]:
     from ..parsers.files import read_text
     from ..parsers.resources import parse_resources
 
@@ -174,10 +137,10 @@ def _logged(opened: Opened, function: Function, setting: Setting) -> list[Resour
     reserve = dict(setting.reserve_bytes)
     if opened.build_log:
         with suppress(KneckError):  # a build that prints no resource usage is no fault
-            found += parse_resources(opened.build_log, "build log", reserve, function.arch)
+            found += parse_resources(opened.build_log, "build log", reserve, code.arch)
     path = opened.request.resources
     if path is not None:
-        found += parse_resources(read_text(path), path, reserve, function.arch)
+        found += parse_resources(read_text(path), path, reserve, code.arch)
     return found
 
 

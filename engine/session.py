@@ -58,14 +58,7 @@ def gather(request: Request, setting: Setting) -> Extraction:
 
 
 def _subject(extraction: Extraction, setting: Setting) -> Subject:
-    function = extraction.kernel.function
+    code = extraction.code
     folders = [{"path": f.name, "hash": f.hash} for f in setting.knowledge.folders]
-    tool = d.Tool(__version__, folders, extraction.artifact.sha256, extraction.request.command)
-    rows = extraction.dependences.rows if extraction.dependences is not None else None
-    stalls = [
-        d.StallRow(r.mnemonic, r.stall, r.count, r.independent, r.required, r.reducible_cycles)
-        for r in rows or ()
-    ]
-    return Subject(
-        extraction.kernel, function.name, demangle(function.name), extraction.shown, tool, stalls
-    )
+    tool = d.Tool(__version__, folders, code.sha256, extraction.request.command)
+    return Subject(code, demangle(code.name), extraction.shown, tool)

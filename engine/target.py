@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..facts.request import Request
-from ..parsers.build import build
-from ..parsers.disassembly import Disassembly, start_disassembly
 from ..parsers.errors import KneckError
 from ..parsers.suggest import suggestion
-from ..parsers.targets import need_file
 from .knowledge import Setting, default_device
+
+if TYPE_CHECKING:
+    from ..parsers.disassembly import Disassembly
 
 EXAMPLE = "example:"
 SOURCE_ENDINGS = (".cu",)
@@ -24,17 +23,39 @@ SOURCE_ENDINGS = (".cu",)
 
 @dataclass(frozen=True)
 class Opened:
-    """A target under way: the request with what the target itself adds, and the disassembly.
+    """A target that is ready to be read: the request with what the target itself adds, and a path.
 
-    `build_log` is the output of the build and `source` the text that was built, where there was a
-    build; `shown` names the target.
+    `prefer` is the architecture of the device. `build_log` is the output of the build and
+    `source` the text that was built, where there was a build; `shown` names the target.
     """
 
     request: Request
-    disassembly: Disassembly
+    path: str
     shown: str
+    prefer: str | None
+    reserve_bytes: Mapping[str, int]
     build_log: str | None = None
     source: str | None = None
+
+    @property
+    def built(self) -> bool:
+        """Tell whether the file was made just now."""
+        return self.source is not None
+
+    def start(self) -> Disassembly:
+        """Start the disassembler; it runs until the result is asked for."""
+        from ..parsers.disassembly import start_disassembly
+
+        request = self.request
+        return start_disassembly(
+            self.path,
+            request.kernel,
+            request.arch,
+            self.prefer,
+            request.stdin,
+            self.reserve_bytes,
+            self.shown,
+        )
 
 
 @contextmanager
@@ -44,28 +65,33 @@ def opened(request: Request, setting: Setting) -> Iterator[Opened]:
     if request.target.startswith(EXAMPLE):
         request = _example(request)
     if request.target.endswith(SOURCE_ENDINGS):
+        import tempfile
+
+        from ..parsers.build import build
+        from ..parsers.targets import need_file
+
         need_file(request.target)
         with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
             arch = _build_arch(request, setting)
             made = build(request.target, Path(folder), arch, request.build)
-            disassembly = _start(request, setting, str(made.output), shown)
             source = Path(request.target).read_text(encoding="utf-8", errors="replace")
-            yield Opened(request, disassembly, shown, made.log, source)
+            path = str(made.output)
+            yield _opened(request, setting, path, shown, made.log, source)
         return
-    yield Opened(request, _start(request, setting, request.target, shown), shown)
+    yield _opened(request, setting, request.target, shown)
 
 
-def _start(request: Request, setting: Setting, path: str, shown: str) -> Disassembly:
+def _opened(
+    request: Request,
+    setting: Setting,
+    path: str,
+    shown: str,
+    log: str | None = None,
+    source: str | None = None,
+) -> Opened:
     device = setting.hardware.device(request.gpu) if request.gpu else default_device(setting)
-    return start_disassembly(
-        path,
-        request.kernel,
-        request.arch,
-        device.arch if device is not None else None,
-        request.stdin,
-        setting.reserve_bytes,
-        shown,
-    )
+    prefer = device.arch if device is not None else None
+    return Opened(request, path, shown, prefer, setting.reserve_bytes, log, source)
 
 
 def _build_arch(request: Request, setting: Setting) -> str:

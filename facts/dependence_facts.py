@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .dependences import Dependences
-from .kernel import NO_LOOP
 from .mix import at_addresses
 from .model import Fact, Missing
 from .tile import TileLoop
+from .tile_facts import NO_LOOP
 
 NAMES = (
     "tile.cycles",

@@ -19,9 +19,9 @@ from .loops import Loops, find_loops
 from .mix import MixLine, at_addresses, mix, mix_facts
 from .model import Fact, Missing, Source
 from .tile import TileLoop, tile_loop
+from .tile_facts import NO_LOOP
 
 BARRIER = "BAR"
-NO_LOOP = "the kernel has no K-tile loop"
 COMPUTE = "compute_"  # families of arithmetic; address arithmetic is another family
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from .derive import Derivation, Outputs
 from .model import Value
 
+NO_LOOP = "the kernel has no K-tile loop"
+
 
 def tile_derivations(tightened: tuple[str, ...]) -> list[Derivation]:
     """Give the ratios, the re-read factor, and the gain of tightened stalls for these opcodes."""

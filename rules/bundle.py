@@ -23,7 +23,7 @@ from .json_cache import read_cached, write_cached
 from .overlay import KnowledgeFolder
 from .records import Records
 
-FORMAT = 1  # raised when the records change
+FORMAT = 2  # raised when the records change
 PREFIX = "hardware"
 FOLDERS = ("architectures", "devices", "instructions", "problems")
 FILES = ("sources.yaml",)
@@ -38,6 +38,7 @@ class Hardware:
     instructions: InstructionTable
     operands: OperandRules
     problems: Mapping[str, ProblemModel]
+    key: str  # changes with any file of the folders
 
     def architecture(self, name: str) -> Architecture | None:
         """Find an architecture; `sm_90a` is the hardware of `sm_90`. None: it has no file."""
@@ -67,8 +68,8 @@ class Hardware:
 
 RECORDS = Records(
     [
-        Architecture, Device, Dimension, ElementType, Entry, Fact, Hardware, InstructionTable, OperandRules, Peak,
-        ProblemModel, SmLimits, Source, Timing, TimingClass, TypeSlot,
+        Architecture, Device, Dimension, ElementType, Entry, Fact, Hardware, InstructionTable,
+        OperandRules, Peak, ProblemModel, SmLimits, Source, Timing, TimingClass, TypeSlot,
     ]
 )  # fmt: skip
 
@@ -94,6 +95,7 @@ def load_hardware(folders: Sequence[KnowledgeFolder]) -> Hardware:
         load_instructions(paths),
         load_operand_rules(paths),
         load_problem_models(paths),
+        key,
     )
     write_cached(PREFIX, key, RECORDS.write(hardware))
     return hardware

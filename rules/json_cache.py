@@ -27,7 +27,7 @@ def read_cached(kind: str, key: str, read: Callable[[Any], Any]) -> Any:
         return None
 
 
-def write_cached(kind: str, key: str, document: Any) -> None:
+def write_cached(kind: str, key: str, document: Any, most: int = MOST_KEPT) -> None:
     """Write beside and rename, so that a reader sees the whole document or none."""
     path = _path(kind, key)
     if path is None:
@@ -38,7 +38,7 @@ def write_cached(kind: str, key: str, document: Any) -> None:
         with open(beside, "w", encoding="utf-8") as file:
             json.dump(document, file, separators=(",", ":"))
         os.replace(beside, path)
-        _prune(path.parent, kind)
+        _prune(path.parent, kind, most)
     except OSError:
         Path(beside).unlink(missing_ok=True)  # a full disk, a read-only home: read anew next time
 
@@ -48,7 +48,7 @@ def _path(kind: str, key: str) -> Path | None:
     return None if folder is None else folder / f"{kind}-{key[:32]}.json"
 
 
-def _prune(folder: Path, kind: str) -> None:
+def _prune(folder: Path, kind: str, most: int) -> None:
     found = [path for path in folder.glob(f"{kind}-*.json") if path.is_file()]
-    for path in sorted(found, key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+    for path in sorted(found, key=lambda path: path.stat().st_mtime)[:-most]:
         path.unlink(missing_ok=True)

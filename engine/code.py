@@ -1,0 +1,79 @@
+"""The code of a target: analysed now, or taken from the cache where nothing it rests on changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .. import __version__
+from ..facts.code import Code, CodeLoop, CodeStall
+from ..facts.mix import MixLine
+from ..facts.model import Fact, Missing, Source
+from ..facts.problem import Problem
+from ..facts.request import Request
+from ..parsers.listing import ResourceRecord
+from ..rules.json_cache import read_cached, write_cached
+from ..rules.records import Records
+from .knowledge import Setting
+from .target import Opened
+
+KIND = "code"
+FORMAT = 1  # raised when the records change
+MOST_KEPT = 200
+ROOMS = ("facts", "parsers")
+RECORDS = Records([Code, CodeLoop, CodeStall, Fact, Missing, MixLine, ResourceRecord, Source])
+
+
+def code_of(opened: Opened, problem: Problem | None, setting: Setting) -> Code:
+    """Give the analysis of the target's code; raises KneckError where it cannot be read."""
+    key = _key(opened, setting)
+    if key is not None:
+        kept = read_cached(KIND, key, RECORDS.read)
+        if isinstance(kept, Code):
+            return kept
+    disassembly = opened.start()
+    # The import takes about as long as the disassembler, which runs beside it.
+    from .code_analysis import analyse_code
+
+    code = analyse_code(disassembly.result(), opened.request, problem, setting)
+    if key is not None:
+        write_cached(KIND, key, RECORDS.write(code), MOST_KEPT)
+    return code
+
+
+def _key(opened: Opened, setting: Setting) -> str | None:
+    """Hash everything that the analysis rests on; None where the target is no plain file."""
+    request = opened.request
+    if opened.built:
+        return None  # a build leaves a new file each time
+    if request.stdin is not None:
+        content = request.stdin.encode("utf-8", "surrogatepass")
+    else:
+        try:
+            content = Path(opened.path).read_bytes()
+        except OSError:
+            return None  # reading it properly gives the error that names the reason
+    digest = hashlib.sha256(content)
+    knowledge = (setting.hardware.key, setting.method("default_device"))
+    parts = (FORMAT, __version__, _stamp(), knowledge, opened.path, _asked(request))
+    digest.update(repr(parts).encode())
+    return digest.hexdigest()
+
+
+def _asked(request: Request) -> tuple[object, ...]:
+    """Name the options that choose the function, the device, or what the loop counters see."""
+    r = request
+    return (r.kernel, r.arch, r.gpu, r.grid, r.block, r.args, r.problem)
+
+
+def _stamp() -> tuple[int, int]:
+    """Change when kneck's own code does, as it does under a developer's hands."""
+    package = Path(__file__).resolve().parent.parent
+    times = [
+        entry.stat().st_mtime_ns
+        for room in ROOMS
+        for entry in os.scandir(package / room)
+        if entry.name.endswith((".py", ".lark", ".json"))
+    ]
+    return len(times), max(times)

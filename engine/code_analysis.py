@@ -1,0 +1,72 @@
+"""The analysis of a target's code; imported only where no earlier analysis can be taken."""
+
+from __future__ import annotations
+
+from ..facts.arch_table import ArchTable
+from ..facts.code import Code, CodeLoop, CodeStall
+from ..facts.dep_table import TableTiming
+from ..facts.dependence_facts import dependence_facts
+from ..facts.dependences import Dependences, dependences
+from ..facts.kernel import Kernel, analyse, kernel_facts
+from ..facts.known import known_at_launch
+from ..facts.loop_roles import Roles
+from ..facts.problem import Problem
+from ..facts.request import Request
+from ..parsers.choose import select_function
+from ..parsers.disassembly import Artifact
+from .knowledge import Setting, choose_device, limiting_architecture
+
+
+def analyse_code(
+    artifact: Artifact, request: Request, problem: Problem | None, setting: Setting
+) -> Code:
+    """Choose the function and analyse it; raises KneckError where the choice is not clear."""
+    function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
+    device = choose_device(request, function.arch, setting)
+    architecture = limiting_architecture(device, function.arch, setting)
+    table = ArchTable(
+        setting.hardware.instructions,
+        architecture.name if architecture is not None else function.arch,
+        device.product_class if device is not None else None,
+    )
+    known = known_at_launch(request, artifact, function, problem)
+    kernel = analyse(function, table, setting.hardware.operands, known)
+    loop = _dependences(kernel, table)
+    parts = [kernel_facts(kernel, table), dependence_facts(loop, kernel.tile)]
+    return Code(
+        name=function.name,
+        arch=function.arch,
+        sha256=artifact.sha256,
+        device=device.id if device is not None else None,
+        has_encodings=function.has_control,
+        loop=_loop(kernel),
+        flop_shares_known=kernel.tile is not None and bool(kernel.tile.flop_fractions),
+        mix=tuple(kernel.mix),
+        stalls=_stalls(loop),
+        facts=tuple(fact for facts, _ in parts for fact in facts),
+        missing=tuple(gap for _, gaps in parts for gap in gaps),
+        records=tuple(r for r in artifact.resources if r.name == function.name),
+    )
+
+
+def _dependences(kernel: Kernel, table: ArchTable) -> Dependences | None:
+    if kernel.tile is None:
+        return None
+    timing = TableTiming(table.table, table.arch, table.product_class)
+    return dependences(kernel.values, kernel.tile, timing, Roles(table.table, table.arch))
+
+
+def _loop(kernel: Kernel) -> CodeLoop | None:
+    tile = kernel.tile
+    if tile is None:
+        return None
+    loop, instructions = tile.loop, tile.instructions.low
+    return CodeLoop(loop.first, loop.last, loop.depth, instructions, tile.chosen_because)
+
+
+def _stalls(found: Dependences | None) -> tuple[CodeStall, ...]:
+    rows = found.rows if found is not None else None
+    return tuple(
+        CodeStall(r.mnemonic, r.stall, r.count, r.independent, r.required, r.reducible_cycles)
+        for r in rows or ()
+    )

@@ -1,0 +1,54 @@
+"""What one function's code says, as plain records that can be kept: the result of the analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..parsers.listing import ResourceRecord
+from .mix import MixLine
+from .model import Fact, Missing
+
+
+@dataclass(frozen=True)
+class CodeLoop:
+    """The K-tile loop; `instructions` of one iteration, the fewest where it is a range."""
+
+    first: int
+    last: int
+    depth: int
+    instructions: int
+    chosen_because: str
+
+
+@dataclass(frozen=True)
+class CodeStall:
+    """Instructions of the loop with one mnemonic and stall count; see the contract's `stalls`."""
+
+    mnemonic: str
+    stall: int
+    count: int
+    independent: int
+    required: int
+    reducible_cycles: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """One kernel as its code tells it, analysed for one device (None: limits of the code's own).
+
+    `records` are what the binary itself says of its resources. `flop_shares_known` tells whether
+    every opcode's part of the loop's FLOP could be read.
+    """
+
+    name: str
+    arch: str
+    sha256: str
+    device: str | None
+    has_encodings: bool
+    loop: CodeLoop | None
+    flop_shares_known: bool
+    mix: tuple[MixLine, ...]
+    stalls: tuple[CodeStall, ...]
+    facts: tuple[Fact, ...]
+    missing: tuple[Missing, ...]
+    records: tuple[ResourceRecord, ...]
