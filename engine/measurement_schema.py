@@ -25,6 +25,7 @@ class TimingFile(Strict):
     warm_up_launches: PositiveInt
     warm_up_ms: PositiveFloat
     warm_up_change_fraction: Fraction
+    timer_step_ms: PositiveFloat
     warm_up_limit_s: PositiveFloat
     batch_ms: PositiveFloat
     batch_launches: PositiveInt

@@ -85,6 +85,7 @@ def build_device(folder: Path, path: Path, sources: Mapping[str, str]) -> Device
     ]
     peaks = _peaks(document, parsed, sources)
     facts.extend(_accumulate_fact(document, peaks["dense"]))
+    facts.extend(_measured_facts(document, parsed, sources))
     return Device(
         id=parsed.id,
         name=parsed.name,
@@ -106,6 +107,18 @@ def _accumulate_fact(document: Document, dense: Mapping[str, Peak]) -> Iterator[
         source = Source("kb", f"{document.place('peaks', 'dense')}, the two FP16 tensor peaks")
         doubles = round(fp16.value / fp32.value) >= 2
         yield Fact("device.fp16_accumulate_doubles", doubles, "", source)
+
+
+def _measured_facts(
+    document: Document, parsed: DeviceFile, sources: Mapping[str, str]
+) -> Iterator[Fact]:
+    """Give what a probe measured beside the peaks: costs, latencies, request rates."""
+    for name, figure in parsed.measured.items():
+        check_sources(document, figure.source, sources, "measured", name, "source")
+        place = document.place("measured", name)
+        repeated = f"spread {figure.spread:.1%}" if figure.stable else "unstable"
+        source = Source("kb", f"{place}, {figure.command}, {repeated}")
+        yield Fact(f"device.measured.{name}", figure.value, figure.unit, source)
 
 
 def _peaks(

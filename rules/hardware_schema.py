@@ -161,6 +161,7 @@ class DeviceFile(Strict):
     note: str | None = None
     chip: DeviceFacts
     peaks: Peaks
+    measured: dict[str, Measurement] = Field(default_factory=dict)  # costs, latencies, rates
 
 
 class Citation(Strict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from .probe_types import Measured, Plan, ProbeSettings, Quantity, Sample
@@ -60,3 +61,25 @@ def unit_of(name: str, quantity: str) -> str:
         if name.endswith(suffix):
             return unit
     return "GOP/s" if name.startswith("int") else "GFLOP/s"
+
+
+def combined(runs: Sequence[Sequence[Measured]], stable_fraction: float) -> list[Measured]:
+    """Join several runs of the probe: the median of each figure, the spread over all of them.
+
+    A figure that differs between runs by more than the fraction is unstable, however well the
+    passes of one run agreed.
+    """
+    found = []
+    for figure in runs[0]:
+        same = [f for run in runs for f in run if f.name == figure.name]
+        value = median(f.value for f in same)
+        apart = (max(f.value for f in same) - min(f.value for f in same)) / value
+        spread = max(apart, *(f.spread_fraction for f in same))
+        stable = spread <= stable_fraction and all(f.stable for f in same)
+        clock = median(f.clock_ghz for f in same)
+        found.append(
+            Measured(
+                figure.name, value, figure.unit, spread, clock, stable, figure.probe, figure.note
+            )
+        )
+    return found

@@ -23,6 +23,7 @@ class TimingSettings:
     warm_up_launches: int  # at least
     warm_up_ms: float  # of kernel time, at least: clocks rise under load
     warm_up_change_fraction: float  # between the medians of two batches
+    timer_step_ms: float  # a change that small is none
     warm_up_limit_s: float
     batch_ms: float  # kernel time between two looks at the series
     batch_launches: int  # at most
@@ -87,7 +88,8 @@ def _warm_up(
             loaded = now()
         launches += len(times)
         busy_ms = 1e3 * (now() - loaded)
-        agree = abs(median - before) <= settings.warm_up_change_fraction * before
+        least = max(settings.warm_up_change_fraction * before, settings.timer_step_ms)
+        agree = abs(median - before) <= least
         if agree and busy_ms >= settings.warm_up_ms:
             return launches, True, median
         if now() - start > settings.warm_up_limit_s:
