@@ -75,8 +75,7 @@ def command(
     ]
     if found.reason:
         lines[0] = f"{arch}: does not launch, {found.reason}"
-    cliffs = list(smem_cliffs(limits).items())[:6]
+    cliffs = [(count, f"{n.plain(size)} B") for count, size in smem_cliffs(limits).items()]
     if cliffs:
-        shown = ", ".join(f"{count}: {n.plain(size)} B" for count, size in cliffs)
-        lines += ["", f"Largest shared memory per block for n blocks/SM: {shown}"]
+        lines += ["", tabulate(cliffs, ["Blocks/SM", "Largest shared memory per block"], "simple")]
     deliver("\n".join(lines) + "\n", output)
