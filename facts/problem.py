@@ -15,6 +15,7 @@ from ..parsers.suggest import suggestion
 from .model import Fact, Source
 
 NOT_NUMBERS = frozenset({"nan", "inf", "infinity", "-inf", "-infinity", "+inf", "+infinity"})
+MOST_DIGITS = 15  # of a number that a float holds exactly
 EXAMPLE = "gemm:M=4096,N=4096,K=4096,dtype=f16"
 
 
@@ -228,6 +229,8 @@ def _dimensions(model: ProblemModel, given: Mapping[str, str]) -> dict[str, int 
 
 
 def _formula(name: str, text: str) -> Expression:
+    if text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS:
+        return Expression(text, ("num", int(text)), ())  # a plain number needs no parser
     from ..parsers.expression import parse_expression
 
     if text.lower() in NOT_NUMBERS:

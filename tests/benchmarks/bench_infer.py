@@ -25,7 +25,22 @@ from pathlib import Path
 from kneck.parsers.tools import find_tool
 
 DEFAULT = Path(__file__).parent.parent / "kernels" / "cubin" / "hgemm_over_cliff.sm_86.cubin"
-PACKAGES = ("click", "durable_rules_engine", "lark", "networkx", "tabulate")
+PACKAGES = (
+    "click",
+    "durable_rules_engine",
+    "lark",
+    "networkx",
+    "numpy",
+    "pydantic",
+    "tabulate",
+    "yaml",
+)
+USED = """
+import sys
+from kneck.engine.cli import main
+main(sys.argv[1:])
+print(" ".join(name for name in {packages} if name in sys.modules), file=sys.stderr)
+"""
 
 
 def main() -> None:
@@ -40,11 +55,12 @@ def main() -> None:
         "--problem", "gemm:M=4096,N=4096,K=3072,dtype=f16,acc=f32,out=f32",
     ]  # fmt: skip
     disassemble = [find_tool("cuobjdump").path, "-sass", arguments.cubin]
-    bare = [sys.executable, "-c", f"import {', '.join(PACKAGES)}"]
     folder = Path(tempfile.mkdtemp())
     try:
         warm, empty = folder / "warm", folder / "empty"
         timed(infer, warm)
+        used = packages(infer[3:], warm)
+        bare = [sys.executable, "-c", f"import {', '.join(used)}"]
         times: dict[str, list[float]] = {}
         for _ in range(arguments.repeat):
             shutil.rmtree(empty, ignore_errors=True)
@@ -61,10 +77,19 @@ def main() -> None:
         print(f"{name:<32}{value * 1000:8.0f} ms")
     reference = medians["cuobjdump -sass"]
     cached = medians["kneck infer, all cached"] - medians["bare import of its packages"]
+    print(f"the packages: {', '.join(used)}")
     print(f"cold / cuobjdump                {medians['kneck infer, cold'] / reference:8.2f}")
     knowledge = medians["kneck infer, knowledge cached"] / reference
     print(f"knowledge cached / cuobjdump    {knowledge:8.2f}")
     print(f"(cached - import) / cuobjdump   {cached / reference:8.2f}")
+
+
+def packages(arguments: list[str], cache: Path) -> list[str]:
+    """Name the packages that a cached run imports."""
+    command = [sys.executable, "-c", USED.format(packages=PACKAGES), *arguments]
+    environment = {**os.environ, "KNECK_CACHE_DIR": str(cache)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stderr.split()
 
 
 def timed(command: list[str], cache: Path | None) -> float:
