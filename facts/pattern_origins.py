@@ -1,0 +1,247 @@
+"""Where values come from: thread index, block index, memory. A forward pass over the function.
+
+A value is described by a set of origins, held as the bits of an integer. A thread index that goes
+through an operation which can give several threads the same value (a right shift, a mask, a
+comparison) turns into an origin of its own, named after the place of that operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..parsers.listing import Instruction, Operand
+from .dep_operands import PREDICATE, UNIFORM
+from .pattern_scope import Line, Scope
+
+_THREAD = "SR_TID."
+_LANE = ("SR_LANEID", "SR_LTMASK", "SR_EQMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK")
+_BLOCK = "SR_CTAID."
+_DIMENSIONS = ("X", "Y", "Z")
+_LOADS = frozenset({"load_global", "load_generic", "load_shared", "load_texture"})
+_STACK = 1  # R1 is the stack pointer; spilled values stand at fixed offsets from it
+_READS_SPECIAL = frozenset({"S2R", "S2UR", "CS2R"})
+# Different operands give different results, so that threads stay apart.
+_KEEPS_APART = frozenset({"IADD3", "UIADD3", "IADD", "VIADD", "UIADD", "IMAD", "UIMAD", "LEA",
+                          "ULEA", "MOV", "UMOV", "R2UR"})  # fmt: skip
+_SHIFTS = frozenset({"SHF", "USHF", "SHL"})
+
+
+@dataclass(slots=True)
+class _State:
+    """Origins by register. Slots of the stack are registers below zero.
+
+    After a guarded write the old value may stay, so both are kept; but what runs under the same
+    guard sees the new one, as long as neither register nor predicate is written again.
+    """
+
+    masks: dict[int, int]
+    guarded: dict[int, tuple[str, int, int]] = field(default_factory=dict)
+
+    def read(self, register: int, guard: str | None) -> int:
+        under = self.guarded.get(register)
+        if under is not None and under[0] == guard:
+            return under[2]
+        return self.masks.get(register, 0)
+
+    def write(self, register: int, mask: int, guard: str | None, predicate: int | None) -> None:
+        if register >= PREDICATE:
+            self.guarded = {r: g for r, g in self.guarded.items() if g[1] != register}
+        if guard is None or predicate is None:
+            self.masks[register] = mask
+            self.guarded.pop(register, None)
+        else:
+            self.masks[register] = self.masks.get(register, 0) | mask
+            self.guarded[register] = (guard, predicate, mask)
+
+
+class Origins:
+    """Answers "what does this operand depend on" for every instruction of a function."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self._bits: dict[tuple[str, object], int] = {}
+        self._names: list[tuple[str, object]] = []
+        self._before: dict[int, dict[int, int]] = {}
+        self._run()
+
+    # Origins that a mask may hold
+
+    def mask(self, kind: str) -> int:
+        """Give the bits of all origins of a kind: thread, part, block, block part, load."""
+        found = 0
+        for bit, (name, _) in enumerate(self._names):
+            if name == kind:
+                found |= 1 << bit
+        return found
+
+    def of_kind(self, mask: int, kind: str) -> set[object]:
+        """Name the origins of a kind in a mask: dimensions, or positions of instructions."""
+        return {key for bit, (name, key) in enumerate(self._names)
+                if name == kind and mask >> bit & 1}  # fmt: skip
+
+    @cached_property
+    def threads(self) -> int:
+        """Give the bits that say: differs between the threads of a block."""
+        return self.mask("thread") | self.mask("part")
+
+    @cached_property
+    def memory(self) -> int:
+        """Give the bits that say: was loaded."""
+        return self.mask("load")
+
+    def parts_threads(self, position: int) -> bool:
+        """Tell whether an instruction makes something of the thread index that is not linear."""
+        return ("part", position) in self._bits
+
+    @property
+    def dimensions(self) -> set[object]:
+        """Name the dimensions of the thread index that the function reads."""
+        return {key for kind, key in self._names if kind == "thread"}
+
+    # Answers
+
+    def before(self, line: Line) -> dict[int, int]:
+        """Give the origins of every register that a line reads."""
+        return self._before.get(line.position, {})
+
+    def address(self, line: Line, operand: Operand) -> int:
+        """Give the origins of an address: of its low word, an upper word adds nothing."""
+        known = self.before(line)
+        named = [*operand.registers, *(UNIFORM + number for number in operand.uniforms)]
+        return self._joined(known.get(number, 0) for number in named)
+
+    def of_address(self, line: Line) -> int:
+        """Give the origins of the address that a memory instruction goes to."""
+        return self._joined(self.address(line, o) for o in memory_operands(line.instruction))
+
+    def guard(self, line: Line) -> int:
+        """Give the origins of the condition under which a line executes or branches."""
+        known, access = self.before(line), self.scope.access(line)
+        found = 0 if access.guard is None else known.get(access.guard, 0)
+        if line.family == "control":
+            found |= self._joined(known.get(number, 0) for number in access.reads)
+        return found
+
+    # The pass
+
+    def _run(self) -> None:
+        """Go over the blocks until nothing changes; masks only grow, so that ends."""
+        flow = self.scope.flow
+        by_block: dict[int, list[Line]] = {}
+        for line in self.scope.lines:
+            by_block.setdefault(line.block, []).append(line)
+        entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
+        waiting = sorted(entering, reverse=True)
+        while waiting:
+            block = waiting.pop()
+            state = _State(dict(entering[block]))
+            for line in by_block.get(block, ()):
+                self._step(line, state)
+            following = [edge.target for edge in flow.successors[block]]
+            if block in flow.calls:
+                following.append(flow.calls[block])
+            for target in sorted(following, reverse=True):
+                if self._merge(entering, target, state.masks) and target not in waiting:
+                    waiting.append(target)
+
+    @staticmethod
+    def _merge(entering: dict[int, dict[int, int]], target: int, masks: dict[int, int]) -> bool:
+        known = entering.get(target)
+        if known is None:
+            entering[target] = dict(masks)
+            return True
+        changed = False
+        for register, mask in masks.items():
+            old = known.get(register, 0)
+            if old | mask != old:
+                known[register] = old | mask
+                changed = True
+        return changed
+
+    def _step(self, line: Line, state: _State) -> None:
+        access, guard = self.scope.access(line), line.instruction.predicate
+        known = {number: state.read(number, guard) for number in access.reads}
+        if access.guard is not None:
+            known[access.guard] = state.masks.get(access.guard, 0)
+        self._before[line.position] = known
+        condition = 0 if access.guard is None else known[access.guard]
+        slot = _slot(line.instruction)
+        if line.family == "store_local" and slot is not None:
+            stored = self._joined(known.get(number, 0) for number in access.data)
+            state.write(slot, stored | condition, guard, access.guard)
+        for index, register in enumerate(access.writes):
+            if line.family == "load_local":
+                mask = 0 if slot is None else state.masks.get(slot, 0)
+            else:
+                mask = self._result(line, index, known)
+            state.write(register, mask | condition, guard, access.guard)
+
+    def _result(self, line: Line, index: int, known: dict[int, int]) -> int:
+        instruction, access = line.instruction, self.scope.access(line)
+        if instruction.opcode in _READS_SPECIAL:
+            return self._joined(self._special(o) for o in instruction.operands)
+        mask = self._joined(known.get(number, 0) for number in access.reads)
+        if line.family in _LOADS:
+            return self._bit("load", line.position) | self._blurred(mask, line)
+        if line.family == "vote":
+            return mask & ~self._all_threads()
+        if line.family == "shuffle":
+            return mask | self._bit("part", line.position)
+        if index == 0 and _is_distinct(instruction):
+            return mask
+        return self._blurred(mask, line)
+
+    def _all_threads(self) -> int:
+        return self.mask("thread") | self.mask("part")
+
+    def _blurred(self, mask: int, line: Line) -> int:
+        """Turn whole indices into parts of them, named after the place where that happens."""
+        found = mask
+        for whole, part in (("thread", "part"), ("block", "block part")):
+            bits = self.mask(whole) & mask
+            if bits:
+                found = found & ~bits | self._bit(part, line.position)
+        return found
+
+    def _special(self, operand: Operand) -> int:
+        name = operand.text
+        for prefix, kind in ((_THREAD, "thread"), (_BLOCK, "block")):
+            if name.startswith(prefix) and name[len(prefix) :] in _DIMENSIONS:
+                return self._bit(kind, name[len(prefix) :])
+        return self._bit("part", name) if name.startswith(_LANE) else 0
+
+    def _bit(self, kind: str, key: object) -> int:
+        known = self._bits.get((kind, key))
+        if known is None:
+            known = self._bits[kind, key] = 1 << len(self._names)
+            self._names.append((kind, key))
+        return known
+
+    @staticmethod
+    def _joined(masks: Iterable[int]) -> int:
+        found = 0
+        for mask in masks:
+            found |= mask
+        return found
+
+
+def _is_distinct(instruction: Instruction) -> bool:
+    modifiers = set(instruction.modifiers)
+    if modifiers & {"HI", "R", "X"}:
+        return False
+    return instruction.opcode in _KEEPS_APART or instruction.opcode in _SHIFTS
+
+
+def memory_operands(instruction: Instruction) -> Iterator[Operand]:
+    """Give the address operands of an instruction."""
+    return (operand for operand in instruction.operands if operand.kind == "memory")
+
+
+def _slot(instruction: Instruction) -> int | None:
+    """Give a number below zero for a fixed place on the stack, None for any other address."""
+    operand = next(memory_operands(instruction), None)
+    if operand is None or operand.registers != (_STACK,) or operand.uniforms:
+        return None
+    return None if operand.offset is None or operand.offset < 0 else -1 - operand.offset

@@ -1,0 +1,213 @@
+"""How loads and arithmetic of the K-tile loop follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .dep_sequence import once, ordinary_sequence
+from .loop_values import Values
+from .mix import at_addresses
+from .model import Fact, Missing
+from .pattern_scope import Line, Scope, chosen, count, executed
+from .tile_facts import NO_LOOP
+
+REGISTER_BYTES = 4
+_GLOBAL = ("load_global", "load_generic")
+_LOADS = (*_GLOBAL, "load_shared")
+_PASSES_ON = ("conversion", "move")
+_GROUP_WAIT = "DEPBAR"
+_HOPS = 3  # conversions and moves between a load and the product that uses it
+
+
+def pipeline_facts(scope: Scope) -> tuple[list[Fact], list[Missing]]:
+    """Give what covers the loads, what a copy leaves under way, products of loaded values."""
+    facts = [count("loop.fusable_pairs", fusable_pairs(scope))]
+    missing: list[Missing] = []
+    for found in (
+        _cover(scope),
+        _groups_left(scope),
+        _loaded_products(scope),
+        _load_registers(scope),
+    ):
+        if isinstance(found, Fact):
+            facts.append(found)
+        else:
+            missing.append(found)
+    return facts, missing
+
+
+def _cover(scope: Scope) -> Fact | Missing:
+    """Measure how much of the loop's arithmetic stands between a load and its first use."""
+    tile = scope.kernel.tile
+    if tile is None:
+        return _nothing("loop.cover_fraction", NO_LOOP)
+    order = list(once(ordinary_sequence(scope.kernel.loops, tile.loop, tile.weights)))
+    known = {line.position: line for line in scope.loop}
+    lines = [known[position] for position in order if position in known]
+    computing = sum(line.family.startswith("compute_") for line in lines)
+    loads = [at for at, line in enumerate(lines) if line.family in _GLOBAL]
+    if not computing or not loads:
+        reason = "the loop computes nothing" if loads else "the loop has no load into registers"
+        return _nothing("loop.cover_fraction", reason)
+    between = [_until_use(at, lines, scope) for at in loads]
+    share = sum(between) / len(between) / computing
+    at = at_addresses(lines[load].address for load in loads)
+    return Fact("loop.cover_fraction", share, "", at)
+
+
+def _until_use(at: int, lines: Sequence[Line], scope: Scope) -> int:
+    """Count compute instructions from a load to the first use of its value, round the loop."""
+    loaded = set(scope.access(lines[at]).writes)
+    computing = 0
+    for line in (*lines[at + 1 :], *lines[: at + 1]):
+        access = scope.access(line)
+        if not loaded.isdisjoint(access.reads):
+            return computing
+        computing += line.family.startswith("compute_")
+        if access.guard is None:
+            loaded.difference_update(access.writes)
+        if not loaded:
+            return 0
+    return computing
+
+
+def _groups_left(scope: Scope) -> Fact | Missing:
+    """Read from `DEPBAR.LE SB0, n` how many groups of copies may stay under way at the wait."""
+    waits = [line for line in scope.loop if line.instruction.opcode == _GROUP_WAIT]
+    if not chosen(scope.loop, ("async_copy",)):
+        return _nothing("loop.async_groups_left", "the loop has no asynchronous copy")
+    left = [
+        int(o.value)
+        for line in waits
+        for o in line.instruction.operands
+        if o.kind == "immediate" and isinstance(o.value, int)
+    ]
+    if not left:
+        reason = "no wait for a group of copies stands in the loop"
+        return Missing("loop.async_groups_left", reason)
+    at = at_addresses(line.address for line in waits)
+    return Fact("loop.async_groups_left", max(left), "", at)
+
+
+def _load_registers(scope: Scope) -> Fact | Missing:
+    loads = chosen(scope.loop, (*_GLOBAL, "async_copy"))
+    if not loads:
+        return _nothing("tile.load_registers", "the loop loads nothing from global memory")
+    loaded = executed(loads, lambda line: line.info.bytes_per_thread if line.info else None)
+    if loaded is None:
+        return Missing("tile.load_registers", "how much an iteration loads is not known")
+    at = at_addresses(line.address for line in loads)
+    return Fact("tile.load_registers", loaded / REGISTER_BYTES, "registers", at)
+
+
+def _loaded_products(scope: Scope) -> Fact | Missing:
+    """Find multiply-adds both of whose factors were loaded in the loop, as in a matrix product."""
+    products = [x for x in chosen(scope.loop, ("compute_fma",)) if _is_multiply_add(x)]
+    if not products:
+        reason = "the loop has no multiply-add outside of the tensor cores"
+        return _nothing("loop.loaded_products_fraction", reason)
+    inside = {line.position: line for line in scope.loop}
+    loaded = [x for x in products if _factors_loaded(x, inside, scope)]
+    at = at_addresses(line.address for line in loaded)
+    return Fact("loop.loaded_products_fraction", len(loaded) / len(products), "", at)
+
+
+def _is_multiply_add(line: Line) -> bool:
+    opcode = line.instruction.opcode
+    return opcode.startswith(("FFMA", "DFMA", "HFMA2", "IDP"))
+
+
+def _factors_loaded(line: Line, inside: dict[int, Line], scope: Scope) -> bool:
+    factors = line.instruction.operands[1:3]
+    named = [operand.registers[0] for operand in factors if operand.registers]
+    return len(named) == len(factors) and all(
+        _is_loaded(register, line.position, inside, scope, _HOPS) for register in named
+    )
+
+
+def _is_loaded(
+    register: int, position: int, inside: dict[int, Line], scope: Scope, hops: int
+) -> bool:
+    """Tell whether every write that reaches the use in the loop is a load there."""
+    writers = [inside[w] for w in reaching(scope.values, register, position) if w in inside]
+    if not writers or not hops:
+        return False
+    for writer in writers:
+        if writer.family in _LOADS:
+            continue
+        sources = scope.access(writer).data
+        if writer.family not in _PASSES_ON or not sources:
+            return False
+        if not _is_loaded(sources[0], writer.position, inside, scope, hops - 1):
+            return False
+    return True
+
+
+def reaching(values: Values, register: int, position: int) -> set[int]:
+    """Give the positions of all writes of a register that may reach an instruction."""
+    found = values.definition_in_block(register, position)
+    if found is not None:
+        return {found}
+    flow = values.flow
+    start = flow.block_of[position]
+    waiting, seen, writes = [start], set[int](), set[int]()
+    while waiting:
+        block = waiting.pop()
+        for edge in flow.predecessors[block]:
+            if edge.source in seen or edge.source not in flow.reachable:
+                continue
+            seen.add(edge.source)
+            end = flow.blocks[edge.source].end
+            last = _last_write(values, register, end)
+            if last is None:
+                waiting.append(edge.source)
+            else:
+                writes.add(last)
+    return writes
+
+
+def _last_write(values: Values, register: int, end: int) -> int | None:
+    last = end - 1
+    if register in values.access(last).writes:
+        return last
+    return values.definition_in_block(register, last)
+
+
+# Multiplications and additions that one instruction could do
+
+
+def fusable_pairs(scope: Scope) -> list[Line]:
+    """Find FMUL whose only use is one FADD of the same block: FFMA does both at once."""
+    found = []
+    by_block: dict[int, list[Line]] = {}
+    for line in scope.body:
+        by_block.setdefault(line.block, []).append(line)
+    for lines in by_block.values():
+        for at, line in enumerate(lines):
+            if line.instruction.opcode == "FMUL" and line.instruction.predicate is None:
+                user = _only_user(at, lines, scope)
+                if user is not None and user.instruction.opcode == "FADD":
+                    found.append(line)
+    return found
+
+
+def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
+    """Give the one line that reads the result before it is written again; in a loop, round it."""
+    register = scope.access(lines[at]).writes[0]
+    users: list[Line] = []
+    goes_round = any(
+        edge.target == lines[at].block for edge in scope.flow.successors[lines[at].block]
+    )
+    rest = lines[at + 1 :] if not goes_round else [*lines[at + 1 :], *lines[: at + 1]]
+    for line in rest:
+        access = scope.access(line)
+        if register in access.reads:
+            users.append(line)
+        if register in access.writes and access.guard is None:
+            return users[0] if len(users) == 1 else None
+    return None
+
+
+def _nothing(name: str, reason: str) -> Missing:
+    """Say that a question does not arise for this loop."""
+    return Missing(name, reason, applies=False)

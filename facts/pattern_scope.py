@@ -1,0 +1,145 @@
+"""Instructions of a kernel with what they are and how often they run, for counting patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..parsers.listing import Instruction
+from .arch_table import ArchTable
+from .dep_operands import Access
+from .instructions import InstructionInfo
+from .kernel import Kernel
+from .loop_linear import Linear
+from .loop_weights import Times
+from .loops import Loop
+from .mix import at_addresses
+from .model import Fact, Missing, Source
+from .tile_facts import NO_LOOP
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One instruction that can execute; `info` is None where no table knows its opcode.
+
+    `times` is how often it runs in one iteration of the K-tile loop, None outside of it.
+    """
+
+    position: int
+    block: int
+    instruction: Instruction
+    info: InstructionInfo | None
+    times: Times | None
+
+    @property
+    def address(self) -> int:
+        return self.instruction.address
+
+    @property
+    def family(self) -> str:
+        """Give the family, empty where it is not known."""
+        return "" if self.info is None else self.info.family
+
+
+class Scope:
+    """All lines of a kernel, and those of its K-tile loop (with its inner loops and routines)."""
+
+    def __init__(self, kernel: Kernel, table: ArchTable) -> None:
+        self.kernel = kernel
+        self.table = table
+        self.flow = kernel.flow
+        self.values = kernel.values
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """Give every instruction that control can reach and whose guard can be true."""
+        times = self.kernel.tile.weights.times if self.kernel.tile is not None else {}
+        found = []
+        for position, block in enumerate(self.flow.block_of):
+            instruction = self.flow.function.instructions[position]
+            if block in self.flow.reachable and not instruction.never_executes:
+                info = self.table.info(instruction)
+                found.append(Line(position, block, instruction, info, times.get(block)))
+        return tuple(found)
+
+    @cached_property
+    def loop(self) -> tuple[Line, ...]:
+        """Give the lines of the K-tile loop; none where there is no such loop."""
+        return tuple(line for line in self.lines if line.times and line.times.high != 0)
+
+    @cached_property
+    def looping(self) -> frozenset[int]:
+        """Give the blocks of any loop, the K-tile loop or another."""
+        return frozenset(block for loop in self.kernel.loops.loops for block in loop.blocks)
+
+    @property
+    def body(self) -> tuple[Line, ...]:
+        """Give the loop where there is one, else the whole function."""
+        return self.loop or self.lines
+
+    def access(self, line: Line) -> Access:
+        """Give what a line reads and writes."""
+        return self.values.access(line.position)
+
+
+def chosen(lines: Iterable[Line], families: Collection[str]) -> list[Line]:
+    """Give the lines of some families."""
+    return [line for line in lines if line.family in families]
+
+
+def count(name: str, lines: Iterable[Line], unit: str = "instructions") -> Fact:
+    """Count lines, with their addresses as the source."""
+    addresses = [line.address for line in lines]
+    return Fact(name, len(addresses), unit, at_addresses(addresses))
+
+
+def executed(lines: Iterable[Line], weight: Callable[[Line], float | None]) -> float | None:
+    """Add up executions per iteration times a weight; None where one of them is not known."""
+    total = 0.0
+    for line in lines:
+        runs = None if line.times is None else _runs(line.times)
+        each = weight(line)
+        if runs is None or each is None:
+            return None
+        total += runs * each
+    return total
+
+
+def _runs(times: Times) -> int | None:
+    return times.low if times.is_exact else times.expected
+
+
+def span(kernel: Kernel) -> Source:
+    """Name the addresses of the K-tile loop as a source."""
+    if kernel.tile is None:
+        return Source("sass", f"{kernel.function.name}, no loop")
+    loop = kernel.tile.loop
+    return Source("sass", f"loop 0x{loop.first:04x} to 0x{loop.last:04x}")
+
+
+def no_loop(*names: str) -> list[Missing]:
+    """Say of facts about the K-tile loop that there is none."""
+    return [Missing(name, NO_LOOP, applies=False) for name in names]
+
+
+def size_of(line: Line) -> int:
+    """Give the bytes of one thread, 0 where the mnemonic does not tell."""
+    return (line.info.bytes_per_thread or 0) if line.info is not None else 0
+
+
+def at_start(scope: Scope, loop: Loop, value: Linear) -> Linear:
+    """Give a value of the first iteration: registers of the loop as they are on entering it."""
+    total = Linear(value.constant)
+    for symbol, factor in value.terms:
+        part = Linear(0, ((symbol, 1),))
+        if symbol[0] == "loop" and symbol[1] == loop.header:
+            starts = {
+                scope.values.at_end(symbol[2], edge.source)
+                for edge in scope.flow.predecessors[loop.header]
+                if edge.source not in loop.blocks and edge.source in scope.flow.reachable
+            }
+            if len(starts) == 1:
+                part = starts.pop()
+        total = total.plus(part, factor)
+    return total
