@@ -10,6 +10,7 @@ from ..facts.dependences import Dependences, dependences
 from ..facts.kernel import Kernel, analyse, kernel_facts
 from ..facts.known import known_at_launch
 from ..facts.loop_roles import Roles
+from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
 from ..facts.request import Request
 from ..parsers.choose import select_function
@@ -32,7 +33,11 @@ def analyse_code(
     known = known_at_launch(request, artifact, function, problem)
     kernel = analyse(function, table, setting.hardware.operands, known)
     loop = _dependences(kernel, table)
-    parts = [kernel_facts(kernel, table), dependence_facts(loop, kernel.tile)]
+    parts = [
+        kernel_facts(kernel, table),
+        dependence_facts(loop, kernel.tile),
+        pattern_facts(kernel, table),
+    ]
     return Code(
         name=function.name,
         arch=function.arch,

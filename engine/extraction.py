@@ -15,6 +15,7 @@ from ..facts.launch_facts import launch_derivations
 from ..facts.model import Fact, FactBase, Missing, Source
 from ..facts.occupancy_facts import occupancy_derivations
 from ..facts.option_facts import option_facts
+from ..facts.pattern_derived import pattern_derivations
 from ..facts.problem import Problem, parse_problem, problem_facts
 from ..facts.request import Request
 from ..facts.resource_facts import resource_facts
@@ -79,6 +80,7 @@ def derivations_for(
         *occupancy_derivations(architecture.limits if architecture is not None else None),
         *roofline_derivations(setting.hardware.precisions),
         *tile_derivations(tuple(opcodes)),
+        *pattern_derivations(architecture.limits if architecture is not None else None),
         foreign_cliff_derivation(setting.hardware.architectures),
     ]
 
