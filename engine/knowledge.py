@@ -32,6 +32,12 @@ class Setting:
         return next((f.value for f in self.knowledge.method if f.name == wanted), None)
 
     @property
+    def most_threads(self) -> int | None:
+        """Give the largest block that any architecture takes; occupancy knows each one's own."""
+        limits = [found.limits for found in self.hardware.architectures.values()]
+        return max((each.max_threads_per_block for each in limits), default=None)
+
+    @property
     def reserve_bytes(self) -> Mapping[str, int]:
         """Map each architecture whose tools count the driver's reserve to that reserve."""
         return reserve_bytes(self.hardware)
