@@ -13,8 +13,12 @@ import hashlib
 import os
 import stat
 import zlib
-from pathlib import Path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ENTRIES = "disassembly"
 OFF = "off"  # KNECK_CACHE_DIR=off switches the cache off
 _LARGEST_ENTRY = 256 << 20  # bytes of text; more is not worth the disk
 _MOST_ENTRIES = 512  # the oldest go first
@@ -23,21 +27,37 @@ _LEVEL = 1  # zlib level: 7 times smaller at the least time
 
 
 def user_cache() -> Path | None:
-    """Give kneck's own folder in the user's cache; None where the cache is off or has no home."""
-    chosen = os.environ.get("KNECK_CACHE_DIR")
-    if chosen is not None:
-        return None if chosen in ("", OFF) else Path(os.path.abspath(chosen))
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    if base and os.path.isabs(base):
-        return Path(base) / "kneck"
-    home = os.path.expanduser("~")
-    return Path(home) / ".cache" / "kneck" if os.path.isabs(home) else None
+    """Give kneck's own folder in the user's cache; None where the cache is off or has no home.
+
+    `KNECK_CACHE_DIR` names another folder, or `off`.
+    """
+    from pathlib import Path
+
+    folder = _user_cache()
+    return None if folder is None else Path(folder)
 
 
 def cache_folder() -> Path | None:
     """Give the folder of cached disassembly; None where the cache is off or has no home."""
     base = user_cache()
-    return None if base is None else base / "disassembly"
+    return None if base is None else base / _ENTRIES
+
+
+def _user_cache() -> str | None:
+    chosen = os.environ.get("KNECK_CACHE_DIR")
+    if chosen is not None:
+        return None if chosen in ("", OFF) else os.path.abspath(chosen)
+    for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        base = os.environ.get(variable, "")
+        if os.path.isabs(base):
+            return os.path.join(base, "kneck")
+    home = os.path.expanduser("~")
+    return os.path.join(home, ".cache", "kneck") if os.path.isabs(home) else None
+
+
+def _entries() -> str | None:
+    base = _user_cache()
+    return None if base is None else os.path.join(base, _ENTRIES)
 
 
 def key(content: str, *parts: str) -> str:
@@ -45,12 +65,18 @@ def key(content: str, *parts: str) -> str:
     return hashlib.sha256("\0".join((content, *parts)).encode()).hexdigest()
 
 
+def holds(entry: str) -> bool:
+    """Tell whether there is an entry, without looking whether it is whole."""
+    folder = _entries()
+    return folder is not None and os.path.isfile(os.path.join(folder, entry))
+
+
 def load(entry: str) -> str | None:
     """Give a cached text; None where there is none, or where it is damaged."""
-    folder = cache_folder()
+    folder = _entries()
     if folder is None or not _is_own_folder(folder):
         return None
-    path = folder / entry
+    path = os.path.join(folder, entry)
     try:
         handle = os.open(path, os.O_RDONLY | _NO_FOLLOW)
     except OSError:
@@ -68,7 +94,7 @@ def load(entry: str) -> str | None:
 
 def store(entry: str, text: str) -> bool:
     """Keep a text; tell whether that worked. A cache that cannot be written is no error."""
-    folder = cache_folder()
+    folder = _entries()
     raw = text.encode("utf-8", "surrogatepass")
     if folder is None or len(raw) > _LARGEST_ENTRY:
         return False
@@ -78,12 +104,12 @@ def store(entry: str, text: str) -> bool:
         return False
     if not _is_own_folder(folder):
         return False
-    private = folder / f".{entry}.{os.getpid()}.{os.urandom(4).hex()}"
+    private = os.path.join(folder, f".{entry}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
         with os.fdopen(os.open(private, flags, 0o600), "wb") as file:
             file.write(_pack(raw))
-        os.replace(private, folder / entry)
+        os.replace(private, os.path.join(folder, entry))
     except OSError:
         _remove(private)
         return False
@@ -91,7 +117,7 @@ def store(entry: str, text: str) -> bool:
     return True
 
 
-def _forget_oldest(folder: Path) -> None:
+def _forget_oldest(folder: str) -> None:
     """Bound the cache; another process may remove the same entries, which is no error."""
     try:
         found = [
@@ -100,7 +126,7 @@ def _forget_oldest(folder: Path) -> None:
     except OSError:
         return
     for _, path in sorted(found)[: max(0, len(found) - _MOST_ENTRIES)]:
-        _remove(Path(path))
+        _remove(path)
 
 
 def _pack(raw: bytes) -> bytes:
@@ -122,7 +148,7 @@ def _unpack(data: bytes) -> str | None:
         return None
 
 
-def _is_own_folder(folder: Path) -> bool:
+def _is_own_folder(folder: str) -> bool:
     """Tell a real folder of this user from a link or from one that others may write to."""
     try:
         status = os.lstat(folder)
@@ -135,7 +161,7 @@ def _is_own_folder(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
 
 
-def _remove(path: Path) -> None:
+def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:

@@ -19,9 +19,9 @@ from .cubin import read_cubin
 from .elf import is_cubin
 from .errors import KneckError, Place, printable
 from .generations import is_readable
+from .launch import LONGEST_RUN_S, Running
 from .tools import find_tool
 
-LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs
 _LISTED = re.compile(r"^ELF file\s+\d+:\s+(\S.*?)\s*$", re.MULTILINE)
 _ARCH_IN_NAME = re.compile(r"\.(sm_\d+[a-z]?)\.(?:[^.]*\.)?cubin$")
 
@@ -34,39 +34,33 @@ class Embedded:
     arch: str
 
 
-def run_tool(command: list[str], path: str, cwd: str | None = None) -> tuple[str, str, int]:
-    """Run a vendor tool without a shell; give output, messages and exit status.
+def tool_result(
+    command: list[str], path: str, cwd: str | None = None, running: Running | None = None
+) -> tuple[str, str, int]:
+    """Run a vendor tool without a shell, or wait for one that runs already.
 
-    Raises KneckError where it cannot start, hangs or is killed by a signal.
+    Gives output, messages and exit status; raises KneckError where the tool cannot start, hangs
+    or is ended by a signal.
     """
     program = os.path.basename(command[0])
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LONGEST_RUN_S,
-            cwd=cwd,
-            check=False,
-        )
+        output, messages, status = (running or Running(command, cwd)).finish()
     except subprocess.TimeoutExpired:
         what = f"{program} gave no result within {LONGEST_RUN_S} s"
         raise KneckError(what, Place(path), "the file may be damaged; build it again") from None
     except OSError as error:
         what = f"{program} cannot be run: {error.strerror or error}"
         raise KneckError(what, Place(command[0]), "install it again") from None
-    output = done.stdout.decode("utf-8", "replace")
-    messages = done.stderr.decode("utf-8", "replace")
-    if done.returncode < 0:
-        what = f"{program} crashed (signal {-done.returncode})"
+    if status < 0:
+        what = f"{program} crashed (signal {-status})"
         raise KneckError(what, Place(path), "the file may be damaged; build it again")
-    return output, messages, done.returncode
+    return output, messages, status
 
 
 def embedded_cubins(path: str) -> list[Embedded]:
     """List the cubins of a container; raises KneckError where it holds no device code."""
     tool = find_tool("cuobjdump")
-    output, _, _ = run_tool([tool.path, "-lelf", os.path.abspath(path)], path)
+    output, _, _ = tool_result([tool.path, "-lelf", os.path.abspath(path)], path)
     found = []
     for name in _LISTED.findall(output):
         arch = _ARCH_IN_NAME.search(name)
@@ -83,7 +77,7 @@ def extracted(path: str, arch: str) -> Iterator[list[Path]]:
     tool = find_tool("cuobjdump")
     with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
         command = [tool.path, "-xelf", f".{arch}.", os.path.abspath(path)]
-        _, messages, _ = run_tool(command, path, cwd=folder)
+        _, messages, _ = tool_result(command, path, cwd=folder)
         files = [Path(each.path) for each in os.scandir(folder) if each.is_file()]
         found = sorted(each for each in files if _ARCH_IN_NAME.search(each.name))
         if not found:
@@ -124,7 +118,7 @@ def architecture_of(
 
 
 def _no_code(path: str, cuobjdump: str) -> KneckError:
-    output, _, _ = run_tool([cuobjdump, "-lptx", os.path.abspath(path)], path)
+    output, _, _ = tool_result([cuobjdump, "-lptx", os.path.abspath(path)], path)
     if "PTX file" in output:
         return KneckError(
             "there is PTX in it, but no machine code",

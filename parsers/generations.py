@@ -6,7 +6,6 @@ kneck refuses it by name. The boundary and the names are data, in `generations.j
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from importlib.resources import files
@@ -16,6 +15,8 @@ _SM = re.compile(r"(?:sm_|SM|compute_)?(\d{2,3})([af]?)\b")
 
 @cache
 def _table() -> tuple[int, tuple[tuple[int, str], ...]]:
+    import json
+
     text = files(__package__).joinpath("generations.json").read_text(encoding="utf-8")
     data = json.loads(text)
     rows = tuple((int(row["first_sm"]), str(row["name"])) for row in data["generations"])

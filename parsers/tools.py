@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-
-from .errors import MissingProgramError
 
 PACKAGES = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"}
 _HOME_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 _SUFFIX = ".exe" if os.name == "nt" else ""
 
 
-@dataclass(frozen=True, slots=True)
 class Tool:
-    """A program that was found; `identity` changes when the program does (for cache keys)."""
+    """A program that was found: its name, its path, and whether that came from the packages
+    (`package`), from `CUDA_HOME` or `CUDA_PATH`, or from the `PATH`."""
 
-    name: str
-    path: str
-    origin: str  # "package", "CUDA_HOME", "CUDA_PATH" or "PATH"
+    __slots__ = ("name", "origin", "path")
+
+    def __init__(self, name: str, path: str, origin: str) -> None:
+        self.name = name
+        self.path = path
+        self.origin = origin
 
     @property
     def identity(self) -> str:
@@ -40,13 +39,15 @@ def find_tools(name: str) -> Iterator[Tool]:
         real = os.path.realpath(path)
         if real not in seen and os.path.isfile(real) and os.access(real, os.X_OK):
             seen.add(real)
-            yield Tool(name, str(path), origin)
+            yield Tool(name, path, origin)
 
 
 def find_tool(name: str) -> Tool:
     """Give the best program of a name; raises MissingProgramError with what to install."""
     for tool in find_tools(name):
         return tool
+    from .errors import MissingProgramError
+
     raise MissingProgramError(
         f"{name} was not found in the Python packages, in CUDA_HOME or on the PATH",
         help=f"pip install {PACKAGES.get(name, name)}, or set CUDA_HOME to a CUDA toolkit; "
@@ -54,24 +55,28 @@ def find_tool(name: str) -> Tool:
     )
 
 
-def _candidates(file_name: str) -> Iterator[tuple[str, Path]]:
-    for root in _package_roots():
+def _candidates(file_name: str) -> Iterator[tuple[str, str]]:
+    for entry in sys.path:
         # cu13 wheels: nvidia/cu13/bin; cu12 wheels: nvidia/cuda_nvdisasm/bin
-        for path in sorted(root.glob(f"*/bin/{file_name}"), reverse=True):
-            yield "package", path
+        root = os.path.join(entry, "nvidia")
+        for package in sorted(_folders(root), key=_newest_first) if entry else ():
+            yield "package", os.path.join(root, package, "bin", file_name)
     for variable in _HOME_VARIABLES:
         home = os.environ.get(variable)
         if home:
-            yield variable, Path(home) / "bin" / file_name
+            yield variable, os.path.join(home, "bin", file_name)
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(folder):  # never a program from the working folder
-            yield "PATH", Path(folder) / file_name
+            yield "PATH", os.path.join(folder, file_name)
 
 
-def _package_roots() -> Iterator[Path]:
-    """Give the `nvidia` folders that Python imports from, without importing anything."""
-    for entry in sys.path:
-        if entry:
-            root = Path(entry) / "nvidia"
-            if root.is_dir():
-                yield root
+def _newest_first(package: str) -> tuple[int, str]:
+    version = package.removeprefix("cu")
+    return (-int(version) if version.isdecimal() else 0, package)
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []

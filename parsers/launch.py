@@ -1,0 +1,104 @@
+"""Programs started beside this one, with as little imported before the start as possible.
+
+A disassembler takes a quarter of a second however small the file is, so `kneck infer` starts it
+before it imports anything else. For that this module and `tools.py` stay without dataclasses,
+typing, pathlib and regular expressions, and without errors: whatever is wrong with a target is
+found and named later, on the ordinary way through `disassembly.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from io import FileIO
+
+from . import cache, tools
+
+DISASSEMBLER = "nvdisasm"
+OPTIONS = ("-c", "-hex")
+LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs
+LARGEST_EARLY_BYTES = 1 << 20  # a larger cubin may be read in part, which needs a look into it
+_CUDA_ELF = (b"\x7fELF", b"\xbe\x00")  # magic, and EM_CUDA at byte 18
+
+
+class Running:
+    """A program that writes to memory while this process goes on."""
+
+    def __init__(self, command: Sequence[str], cwd: str | None = None) -> None:
+        """Start it; raises OSError where that is impossible."""
+        self.command = command
+        self._output, self._messages = _memory_file("output"), _memory_file("messages")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._messages,
+            cwd=cwd,
+        )
+
+    def finish(self) -> tuple[str, str, int]:
+        """Wait for output, messages and exit status; raises TimeoutExpired where it hangs."""
+        try:
+            status = self._process.wait(LONGEST_RUN_S)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise
+        return _content(self._output), _content(self._messages), status
+
+    def stop(self) -> None:
+        """End it where its result is no longer wanted."""
+        self._process.kill()
+        self._process.wait()
+        self._output.close()
+        self._messages.close()
+
+
+class Early:
+    """A small cubin whose disassembly was started at once, or stands in the cache."""
+
+    def __init__(self, path: str, data: bytes, digest: str, running: Running | None) -> None:
+        self.path = path
+        self.data = data
+        self.digest = digest
+        self.running = running
+
+
+def start_early(path: str) -> Early | None:
+    """Start to disassemble a small cubin; None where the ordinary way has to look closer."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST_EARLY_BYTES:
+            return None
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_EARLY_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+    if data[:4] != _CUDA_ELF[0] or data[18:20] != _CUDA_ELF[1]:
+        return None
+    digest = hashlib.sha256(data).hexdigest()
+    tool = next(tools.find_tools(DISASSEMBLER), None)
+    if tool is None:
+        return None
+    running = None
+    if not cache.holds(cache.key(digest, tool.identity, *OPTIONS)):
+        try:
+            running = Running([tool.path, *OPTIONS, os.path.abspath(path)])
+        except OSError:
+            return None
+    return Early(path, data, digest, running)
+
+
+def _memory_file(name: str) -> FileIO:
+    if hasattr(os, "memfd_create"):
+        return FileIO(os.memfd_create(f"kneck-{name}"), "r+")
+    from tempfile import TemporaryFile
+
+    return FileIO(os.dup(TemporaryFile().fileno()), "r+")
+
+
+def _content(file: FileIO) -> str:
+    file.seek(0)
+    content = file.readall()
+    file.close()
+    return content.decode("utf-8", "replace")
