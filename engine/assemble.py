@@ -33,6 +33,7 @@ class Subject:
     demangled: str
     source: str
     tool: d.Tool
+    remarks: tuple[tuple[str, str], ...] = ()  # limits that this very run has: (id, text)
 
 
 def assemble(
@@ -71,7 +72,10 @@ def assemble(
             for gap in missing_facts(inference, undecided)
         ],
         checklist=sections.checklist(v),
-        limits=[d.Limit(r.id, _said(r, inference)) for r in inference.fired("limitation")],
+        limits=[
+            *(d.Limit(r.id, _said(r, inference)) for r in inference.fired("limitation")),
+            *(d.Limit(id, text) for id, text in subject.remarks),
+        ],
         facts=[_fact_row(fact) for fact in inference.facts],
     )
 

@@ -14,7 +14,7 @@ from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
 from ..facts.request import Request
 from ..parsers.choose import select_function
-from ..parsers.disassembly import Artifact
+from ..parsers.artifact import Artifact
 from .knowledge import Setting, choose_device, limiting_architecture
 
 

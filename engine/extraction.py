@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..facts.code import Code
-from ..facts.derive import Derivation, derive
+from ..facts.derive import Derivation
 from ..facts.device_facts import device_facts
 from ..facts.foreign_cliff import foreign_cliff_derivation
 from ..facts.hardware import Architecture, Device
@@ -25,6 +25,7 @@ from ..parsers.errors import KneckError
 from ..parsers.listing import ResourceRecord
 from .code import code_of
 from .knowledge import Setting, limiting_architecture
+from .measured import counters_given, lay_over, measure, without_time
 from .target import Opened
 
 STALLS = "stalls"
@@ -40,16 +41,16 @@ class Extraction:
     facts: FactBase
     derivations: Sequence[Derivation]
     shown: str
+    remarks: tuple[tuple[str, str], ...] = ()
 
 
 def extract(opened: Opened, setting: Setting) -> Extraction:
     """Extract all facts; raises KneckError for options that cannot be."""
     request = opened.request
-    options = option_facts(request)
-    problem = None
-    if request.problem is not None:
-        problem = parse_problem(request.problem, setting.hardware.problems)
+    options = option_facts(request, setting.most_threads)
+    problem = problem_of(request, setting)
     code = code_of(opened, problem, setting)
+    measured = measure(opened, code, problem, {fact.name: fact for fact in options[0]})
     device = setting.hardware.device(code.device) if code.device is not None else None
     architecture = limiting_architecture(device, code.arch, setting)
     asked = asked_names(setting)
@@ -60,14 +61,24 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
         _problem_facts(problem),
         _source_facts(opened),
         (_hardware_facts(architecture, device, setting), []),
-        ([Fact("counters.given", False, "", Source("option", "--ncu not given"))], []),
+        ([*measured.facts, counters_given(request)], []),
     ]
     facts = [fact for part in parts for fact in part[0]]
-    missing = [gap for part in parts for gap in part[1]]
+    missing = without_time(facts, [gap for part in parts for gap in part[1]])
     counted, inapplicable = counts_asked_for(asked, facts, code)
     derivations = derivations_for(architecture, setting, asked)
     known = FactBase().with_facts(facts + counted, missing + inapplicable)
-    return Extraction(request, code, derive(known, derivations), derivations, opened.shown)
+    threshold = float(setting.method("counter_disagreement_fraction") or 0)
+    base, differences = lay_over(known, derivations, measured.counters, threshold)
+    remarks = (*measured.remarks, *differences)
+    return Extraction(request, code, base, derivations, opened.shown, remarks)
+
+
+def problem_of(request: Request, setting: Setting) -> Problem | None:
+    """Read --problem, None where it was not given."""
+    if request.problem is None:
+        return None
+    return parse_problem(request.problem, setting.hardware.problems)
 
 
 def derivations_for(

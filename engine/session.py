@@ -19,6 +19,7 @@ from .assemble import Subject, assemble
 from .extraction import Extraction, extract
 from .infer import Inference, infer
 from .knowledge import Setting, load_setting
+from .measured import with_local_gpu
 from .target import opened
 from .what_if_option import changes
 from .whatif import what_if
@@ -53,7 +54,7 @@ def diagnose(request: Request) -> Result:
 
 def gather(request: Request, setting: Setting) -> Extraction:
     """Read the target and extract all facts; nothing is judged."""
-    with opened(request, setting) as target:
+    with opened(with_local_gpu(request, setting), setting) as target:
         return extract(target, setting)
 
 
@@ -61,4 +62,4 @@ def _subject(extraction: Extraction, setting: Setting) -> Subject:
     code = extraction.code
     folders = [{"path": f.name, "hash": f.hash} for f in setting.knowledge.folders]
     tool = d.Tool(__version__, folders, code.sha256, extraction.request.command)
-    return Subject(code, demangle(code.name), extraction.shown, tool)
+    return Subject(code, demangle(code.name), extraction.shown, tool, extraction.remarks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..parsers.disassembly import Artifact
+from ..parsers.artifact import Artifact
 from ..parsers.listing import Function
 from .launch_facts import axes
 from .loop_linear import Interval, Known
