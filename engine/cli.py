@@ -21,6 +21,10 @@ COMMANDS = {
     "explain": "why a strategy or pitfall was chosen, or why it was not",
     "facts": "the extracted facts and where each one comes from",
     "occupancy": "blocks and warps per SM of a launch",
+    "bench": "run a kernel on the GPU and time it with CUDA events",
+    "probe": "measure this GPU's ceilings and write a device file",
+    "sweep": "the same diagnosis over several problem sizes",
+    "compare": "two builds of a kernel: what changed",
     "kb": "list, show and check the knowledge base",
 }
 

@@ -13,8 +13,8 @@ from ..facts.loop_roles import Roles
 from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
 from ..facts.request import Request
-from ..parsers.choose import select_function
 from ..parsers.artifact import Artifact
+from ..parsers.choose import select_function
 from .knowledge import Setting, choose_device, limiting_architecture
 
 

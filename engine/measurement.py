@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 TIMING_FIELDS = (
-    "warm_up_launches", "warm_up_ms", "warm_up_change_fraction", "timer_step_ms", "warm_up_limit_s", "batch_ms",
-    "batch_launches", "time_limit_s",
+    "warm_up_launches", "warm_up_ms", "warm_up_change_fraction", "timer_step_ms",
+    "warm_up_limit_s", "batch_ms", "batch_launches", "time_limit_s",
 )  # fmt: skip
 
 
