@@ -1,6 +1,6 @@
 """The golden reports: which there are, how they are made, and a command that writes them anew.
 
-    python tests/golden/update.py        then read the difference before committing it
+python tests/golden/update.py        then read the difference before committing it
 """
 
 from __future__ import annotations
@@ -93,12 +93,22 @@ def goldens() -> Iterator[Golden]:
     yield Golden("saxpy.facts.txt", (infer_line("saxpy", "sm_86", *log, command="facts"),))
     yield Golden(
         "occupancy.sm_86.txt",
-        (("occupancy", "--arch", "sm_86", "--registers", "64", "--block", "256", "--smem", "8192"),),
+        (
+            (
+                "occupancy",
+                "--arch",
+                "sm_86",
+                "--registers",
+                "64",
+                "--block",
+                "256",
+                "--smem",
+                "8192",
+            ),
+        ),
     )
     yield Golden("nothing-given.txt", (("infer", "cubin/igemm.sm_86.cubin"),))
-    yield Golden(
-        "published-peaks.txt", (infer_line("hgemm_30k", "sm_86", "--peaks", "published"),)
-    )
+    yield Golden("published-peaks.txt", (infer_line("hgemm_30k", "sm_86", "--peaks", "published"),))
 
 
 def produce(golden: Golden) -> str:
