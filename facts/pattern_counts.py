@@ -69,7 +69,7 @@ def count_facts(scope: Scope) -> tuple[list[Fact], list[Missing]]:
         count("kernel.warpgroup_ops", warpgroup),
         count("kernel.sparse_ops", [x for x in lines if x.info is not None and x.info.sparse]),
         count("kernel.stall_zero", zero),
-        Fact("kernel.arch", scope.kernel.function.arch, "", Source("sass", "target of the code")),
+        _target(scope),
         _code_bytes("kernel.bytes", scope, scope.flow.reachable),
     ]
     if scope.kernel.tile is None:
@@ -87,6 +87,12 @@ LOOP_ONLY = (
     "loop.slowest_pipe_cycles",
     "loop.slowest_pipe_fraction",
 )
+
+
+def _target(scope: Scope) -> Fact:
+    """Name the hardware that the code is for: `sm_90a` is the feature set of sm_90's hardware."""
+    arch = scope.kernel.function.arch
+    return Fact("kernel.arch", arch.rstrip("af"), "", Source("sass", f"code for {arch}"))
 
 
 def _with_fractions(facts: list[Fact], scope: Scope) -> tuple[list[Fact], list[Missing]]:

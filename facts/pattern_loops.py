@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .flow_branches import CALLS, RETURNS, is_conditional, is_divergent_branch
-from .loops import Loop
 from .mix import at_addresses
 from .model import Fact, Missing, Source
 from .pattern_origins import Origins
@@ -162,8 +161,12 @@ def tree_barriers(scope: Scope) -> list[Line]:
     found: dict[int, Line] = {}
     for loop in scope.kernel.loops.loops:
         lines = [line for line in scope.lines if line.block in loop.blocks]
-        if not loop.children and _exchanges(lines) and _scales_counter(lines, scope, loop):
-            found.update((line.position, line) for line in lines if _is_barrier(line))
+        if loop.children or not _exchanges(lines):
+            continue
+        steps = _unrolled(lines)
+        if _scales_counter(lines, scope):
+            steps = [line for line in lines if _is_barrier(line)]
+        found.update((line.position, line) for line in steps)
     straight = [line for line in scope.lines if line.block not in scope.looping]
     found.update((line.position, line) for line in _unrolled(straight))
     return [found[position] for position in sorted(found)]
@@ -181,7 +184,7 @@ def _exchanges(lines: Iterable[Line]) -> bool:
     return has_both and not families & other and any(map(_is_barrier, members))
 
 
-def _scales_counter(lines: Iterable[Line], scope: Scope, loop: Loop) -> bool:
+def _scales_counter(lines: Iterable[Line], scope: Scope) -> bool:
     """Tell whether some register is shifted into itself, or added to itself, in each iteration."""
     for line in lines:
         access = scope.access(line)
