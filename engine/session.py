@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..facts.derive import Derivation
@@ -24,6 +25,9 @@ from .target import opened
 from .what_if_option import changes
 from .whatif import what_if
 
+if TYPE_CHECKING:
+    from ..parsers.launch import Early
+
 
 @dataclass(frozen=True)
 class Result:
@@ -39,10 +43,13 @@ class Result:
         return self.inference.facts
 
 
-def diagnose(request: Request) -> Result:
-    """Answer one request; raises KneckError, with place and next step, where that is impossible."""
+def diagnose(request: Request, early: Early | None = None) -> Result:
+    """Answer one request; raises KneckError, with place and next step, where that is impossible.
+
+    `early` is the target's disassembly where it was started before this module was imported.
+    """
     setting = load_setting(request)
-    extraction = gather(request, setting)
+    extraction = gather(request, setting, early)
     facts = extraction.facts
     changed = changes(request.what_if, setting.knowledge.vocabulary)
     if changed:
@@ -52,9 +59,9 @@ def diagnose(request: Request) -> Result:
     return Result(diagnosis, inference, extraction.derivations)
 
 
-def gather(request: Request, setting: Setting) -> Extraction:
+def gather(request: Request, setting: Setting, early: Early | None = None) -> Extraction:
     """Read the target and extract all facts; nothing is judged."""
-    with opened(with_local_gpu(request, setting), setting) as target:
+    with opened(with_local_gpu(request, setting), setting, early) as target:
         return extract(target, setting)
 
 

@@ -16,6 +16,7 @@ from .knowledge import Setting, default_device
 
 if TYPE_CHECKING:
     from ..parsers.disassembly import Disassembly
+    from ..parsers.launch import Early
 
 EXAMPLE = "example:"
 SOURCE_ENDINGS = (".cu",)
@@ -36,6 +37,7 @@ class Opened:
     reserve_bytes: Mapping[str, int]
     build_log: str | None = None
     source: str | None = None
+    early: Early | None = None
 
     @property
     def built(self) -> bool:
@@ -55,12 +57,16 @@ class Opened:
             request.stdin,
             self.reserve_bytes,
             self.shown,
+            self.early,
         )
 
 
 @contextmanager
-def opened(request: Request, setting: Setting) -> Iterator[Opened]:
-    """Open the target of a request; a built cubin lives as long as the context."""
+def opened(request: Request, setting: Setting, early: Early | None = None) -> Iterator[Opened]:
+    """Open the target of a request; a built cubin lives as long as the context.
+
+    `early` is the target's disassembly where it was started before anything was imported.
+    """
     shown = request.target
     if request.target.startswith(EXAMPLE):
         request = _example(request)
@@ -78,7 +84,7 @@ def opened(request: Request, setting: Setting) -> Iterator[Opened]:
             path = str(made.output)
             yield _opened(request, setting, path, shown, made.log, source)
         return
-    yield _opened(request, setting, request.target, shown)
+    yield replace(_opened(request, setting, request.target, shown), early=early)
 
 
 def _opened(

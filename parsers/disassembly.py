@@ -29,11 +29,13 @@ class Disassembly:
         stdin: str | bytes | None,
         reserve_bytes: Mapping[str, int],
         shown: str | None = None,
+        early: Early | None = None,
     ) -> None:
         self._wanted = (kernel, arch, prefer, reserve_bytes, shown)
         self._code: Code | None = None
         self._error: BaseException | None = None
-        early = None if target == "-" else start_early(target)
+        if early is None and target != "-":
+            early = start_early(target)
         self._thread = threading.Thread(
             target=self._run, args=(target, stdin, early), name="disassembly", daemon=True
         )
@@ -67,15 +69,16 @@ def start_disassembly(
     stdin: str | bytes | None = None,
     reserve_bytes: Mapping[str, int] | None = None,
     shown: str | None = None,
+    early: Early | None = None,
 ) -> Disassembly:
     """Start to read a target; errors come with the result.
 
     `target` is a path, or `-` for the text in `stdin`. `arch` chooses the code of a fat binary,
     `prefer` is the device's architecture and chooses where `arch` does not. `reserve_bytes` as for
     `parse_resources`. `shown` is the name that sources and errors give a file that was made of
-    another one.
+    another one. `early` is what `start_early` gave for the target before this module was imported.
     """
-    return Disassembly(target, kernel, arch, prefer, stdin, reserve_bytes or {}, shown)
+    return Disassembly(target, kernel, arch, prefer, stdin, reserve_bytes or {}, shown, early)
 
 
 def read_target(

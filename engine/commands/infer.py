@@ -26,10 +26,13 @@ def command(target: str, format_: str, output: str | None, **options: Any) -> in
     TARGET is a .cu, .cubin, .fatbin, .o, .so, an executable, SASS text, - for text on standard
     input, or example:NAME.
     """
+    from ...parsers.launch import start_early
+
+    early = start_early(target)  # the disassembler runs while everything below is imported
     from ..last import remember
     from ..session import diagnose
 
-    result = diagnose(request_from(target, options))
+    result = diagnose(request_from(target, options), early)
     diagnosis = result.diagnosis
     failed = False
     if options["fail_on"]:
