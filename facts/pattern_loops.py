@@ -14,6 +14,8 @@ _COMPILER = ("$__internal_", "__cuda_", "slowpath")
 _SHUFFLED = "shfl"
 _SIGN_SHIFT = 31
 _LOSSY = frozenset({"SHF", "USHF", "LOP3", "ULOP3", "I2F", "I2FP", "MUFU", "IMNMX", "VIMNMX"})
+_SHARED = frozenset({"load_shared", "store_shared"})
+_OTHER = frozenset({"load_global", "load_generic", "async_copy", "compute_tensor", "shuffle"})
 _LEAST_STEPS = 3  # barriers in a row that make an unrolled tree; two are a plain exchange
 
 
@@ -179,9 +181,7 @@ def _is_barrier(line: Line) -> bool:
 def _exchanges(lines: Iterable[Line]) -> bool:
     members = list(lines)
     families = {line.family for line in members}
-    other = {"load_global", "load_generic", "async_copy", "compute_tensor", "shuffle"}
-    has_both = {"load_shared", "store_shared"} <= families
-    return has_both and not families & other and any(map(_is_barrier, members))
+    return _SHARED <= families and not families & _OTHER and any(map(_is_barrier, members))
 
 
 def _scales_counter(lines: Iterable[Line], scope: Scope) -> bool:
@@ -198,20 +198,29 @@ def _scales_counter(lines: Iterable[Line], scope: Scope) -> bool:
 
 
 def _unrolled(lines: list[Line]) -> list[Line]:
+    """Find rows of barriers with nothing but an exchange through shared memory between them.
+
+    A step has one barrier or two: one behind its loads and one behind its stores.
+    """
     found: list[Line] = []
     row: list[Line] = []
+    between: list[Line] = []
     segment: list[Line] = []
-    for line in lines:
-        if not _is_barrier(line):
+    for line in [*lines, None]:
+        if line is not None and not _is_barrier(line):
             segment.append(line)
             continue
-        is_step = bool(row) and _exchanges([*segment, line])
-        if not is_step:
-            found += row if len(row) >= _LEAST_STEPS else []
-            row = []
-        row.append(line)
+        families = {member.family for member in segment}
+        if line is None or not row or not families & _SHARED or families & _OTHER:
+            if len(row) >= _LEAST_STEPS and _exchanges([*between, *row]):
+                found += row
+            row, between = [], []
+        else:
+            between += segment
+        if line is not None:
+            row.append(line)
         segment = []
-    return found + (row if len(row) >= _LEAST_STEPS else [])
+    return found
 
 
 # The order of blocks
