@@ -1,0 +1,394 @@
+"""The method on compiled kernels: every row of its matrix, every pitfall, the counts per tile.
+
+Each verdict here rests on facts taken from a cubin, a launch, a problem, and a time that is assumed
+in tests/kernels/manifest.yaml.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kneck
+from kneck.engine.diagnosis import Diagnosis, NotChosen, StallRow
+
+from .cases import KERNELS, cubin, diagnosed, manifest, options, value
+
+LOOSENED = {
+    recipe["id"]: recipe
+    for recipe in yaml.safe_load((KERNELS / "loosened.yaml").read_text(encoding="utf-8"))[
+        "loosened"
+    ]
+}
+HAND_COUNTS = {
+    count["kernel"]: count
+    for count in yaml.safe_load((KERNELS / "hand_counts.yaml").read_text(encoding="utf-8"))[
+        "kernels"
+    ]
+}
+
+
+def loosened(id: str, **more: Any) -> Diagnosis:
+    """Diagnose a cubin whose stall counts were lengthened by tests/kernels/loosen.py."""
+    recipe = LOOSENED[id]
+    given = options(recipe["base"], time_ms=recipe["assumed_time_ms"], **more)
+    return kneck.infer(str(KERNELS / recipe["cubin"]), **given)
+
+
+def chosen(diagnosis: Diagnosis) -> list[str]:
+    return [strategy.id for strategy in diagnosis.strategies]
+
+
+def pitfalls(diagnosis: Diagnosis) -> list[str]:
+    return [pitfall.id for pitfall in diagnosis.pitfalls]
+
+
+def not_chosen(diagnosis: Diagnosis, id: str) -> NotChosen:
+    (found,) = [entry for entry in diagnosis.not_chosen if entry.id == id]
+    return found
+
+
+def reducible(diagnosis: Diagnosis, opcode: str) -> list[StallRow]:
+    rows = [row for row in diagnosis.stalls if row.mnemonic.startswith(opcode)]
+    return [row for row in rows if row.reducible_cycles]
+
+
+# The seven rows of the decision matrix
+
+
+def test_row_1_a_memory_side_loop_of_low_ratio_is_advised_to_overlap_its_loads() -> None:
+    diagnosis = diagnosed("igemm")
+    assert (diagnosis.roofline.side, diagnosis.bound) == ("memory", "latency")
+    assert diagnosis.tile is not None
+    assert (diagnosis.tile.class_, diagnosis.smem.over_cliff) == ("low", False)
+    first = diagnosis.strategies[0]
+    assert first.id == "cp-async-pipelining"
+    assert first.gain.low is not None and first.gain.low > 0
+
+
+def test_row_1_a_latency_bound_loop_that_stages_its_loads_is_advised_to_overlap_them() -> None:
+    diagnosis = diagnosed("hgemm_30k")
+    assert (diagnosis.roofline.side, diagnosis.bound) == ("compute", "latency")
+    assert value(diagnosis, "tile.stages_through_shared") is True
+    assert "cp-async-pipelining" in chosen(diagnosis)
+
+
+@pytest.mark.parametrize("overlapped", ["igemm_cp_async", "hgemm_cp_async", "hgemm_prefetch"])
+def test_row_1_is_silent_where_the_loads_overlap_already(overlapped: str) -> None:
+    assert "cp-async-pipelining" not in chosen(diagnosed(overlapped))
+
+
+def test_row_2_a_memory_bound_loop_of_high_ratio_is_advised_to_change_its_algorithm() -> None:
+    diagnosis = diagnosed("sgemm_register_thin")
+    assert diagnosis.bound == "memory"
+    assert diagnosis.tile is not None and diagnosis.tile.class_ == "high"
+    active = diagnosis.occupancy.active_warps
+    assert active is not None and active >= 8
+    assert "algorithmic-restructuring" in chosen(diagnosis)
+
+
+def test_row_3_slack_on_independent_ffma_is_advised_to_be_tightened() -> None:
+    diagnosis = loosened("sgemm_wide_loose")
+    assert diagnosis.bound == "compute"
+    assert value(diagnosis, "tile.ffma_fraction") > 0.5
+    (row,) = reducible(diagnosis, "FFMA")
+    assert (row.stall, row.required) == (4, 1)
+    assert row.independent is not None and row.independent > 400
+    assert "ffma-stall-tightening" in chosen(diagnosis)
+
+
+def test_row_3_is_silent_on_what_the_compiler_wrote() -> None:
+    diagnosis = diagnosed("sgemm_wide")
+    assert diagnosis.bound == "compute"
+    assert reducible(diagnosis, "FFMA") == []
+    failed = not_chosen(diagnosis, "ffma-stall-tightening").why_not
+    (row,) = [row for row in failed if row.fact == "stalls.FFMA.reducible_cycles"]
+    assert (row.value, row.needed, row.margin) == (0, "> 0", 0)
+
+
+def test_row_3_is_silent_where_other_warps_fill_the_gap() -> None:
+    diagnosis = loosened("sgemm_register_loose")
+    assert reducible(diagnosis, "FFMA")
+    failed = not_chosen(diagnosis, "ffma-stall-tightening").why_not
+    assert [row.fact for row in failed] == ["tile.issue_fill"]
+    assert failed[0].value == value(diagnosis, "tile.issue_fill") > 1
+
+
+def test_row_4_a_compute_bound_tensor_loop_is_advised_to_reuse_its_tiles() -> None:
+    diagnosis = diagnosed("hgemm_large_tile")
+    assert diagnosis.bound == "compute"
+    assert value(diagnosis, "tile.hmma_fraction") > 0.5
+    assert "tensor-tile-reuse" in chosen(diagnosis)
+
+
+def test_row_5_slack_on_independent_imma_is_advised_to_be_tightened_last_of_all() -> None:
+    diagnosis = loosened("igemm_fat_block_loose")
+    assert diagnosis.bound == "compute"
+    (row,) = reducible(diagnosis, "IMMA")
+    assert (row.stall, row.required) == (12, 8)
+    assert chosen(diagnosis)[-1] == "imma-stall-tightening"
+    last = diagnosis.strategies[-1]
+    assert (last.status, last.gain.high) == ("refuted", 1.6)
+
+
+def test_row_5_is_silent_on_what_the_compiler_wrote() -> None:
+    diagnosis = diagnosed("igemm_fat_block")
+    assert diagnosis.bound == "compute"
+    assert reducible(diagnosis, "IMMA") == []
+    failed = not_chosen(diagnosis, "imma-stall-tightening").why_not
+    (row,) = [row for row in failed if row.fact == "stalls.IMMA.reducible_cycles"]
+    assert (row.value, row.needed, row.margin) == (0, "> 0", 0)
+
+
+def test_row_5_a_stall_that_the_pipe_needs_is_no_slack() -> None:
+    assert reducible(loosened("igemm_loose"), "IMMA") == []
+
+
+def test_row_6_a_latency_bound_kernel_of_few_warps_is_advised_to_fit_another_block() -> None:
+    diagnosis = diagnosed("window_32k")
+    assert diagnosis.bound == "latency"
+    active = diagnosis.occupancy.active_warps
+    assert active is not None and active < 8
+    assert chosen(diagnosis)[0] == "raise-occupancy"
+    assert "raise-occupancy" not in chosen(diagnosed("window_8k"))
+
+
+def test_row_7_a_block_over_the_cliff_is_advised_to_shrink_or_to_do_more_work() -> None:
+    diagnosis = diagnosed("hgemm_over_cliff")
+    assert diagnosis.smem.over_cliff is True
+    assert diagnosis.occupancy.blocks_per_sm == 1
+    (shrink,) = [s for s in diagnosis.strategies if s.id == "shrink-smem-tile"]
+    assert "60 KiB to 49 KiB" in shrink.action
+    assert "accept one block per SM and raise the work per tile" in shrink.action
+
+
+def test_where_no_winner_emerges_an_isolating_experiment_is_named() -> None:
+    diagnosis = diagnosed("hgemm_over_cliff")
+    assert len(diagnosis.strategies) > 1
+    assert all(strategy.experiment for strategy in diagnosis.strategies)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
+def test_the_matrix_holds_on_other_architectures(arch: str) -> None:
+    devices = {"sm_80": "a100", "sm_90": "h100", "sm_120": "rtx-5090"}
+    diagnosis = diagnosed("igemm", arch, gpu=devices[arch])
+    assert diagnosis.tile is not None
+    assert diagnosis.tile.class_ == "low"
+    assert "cp-async-pipelining" in chosen(diagnosis)
+
+
+def test_asynchronous_copies_are_not_advised_where_the_architecture_has_none() -> None:
+    diagnosis = diagnosed("hgemm_30k", "sm_75", gpu="t4")
+    assert "cp-async-pipelining" not in chosen(diagnosis)
+    failed = not_chosen(diagnosis, "cp-async-pipelining").why_not
+    assert "arch.has_async_copy" in [row.fact for row in failed]
+
+
+# The pitfalls of the method
+
+
+def test_pitfall_loads_that_move_the_bytes_many_times() -> None:
+    diagnosis = diagnosed("conv3x3_direct")
+    assert "re-read-multiplication" in pitfalls(diagnosis)
+    assert value(diagnosis, "tile.reread_factor") > 9
+    assert "re-read-multiplication" not in pitfalls(diagnosed("saxpy"))
+
+
+def test_pitfall_the_peak_of_another_accumulator() -> None:
+    diagnosis = diagnosed("hgemm_f16_accumulate")  # its problem says acc=f32
+    assert diagnosis.roofline.precision == "fp16_tensor_fp16acc"
+    assert "wrong-peak-precision" in pitfalls(diagnosis)
+    right = "gemm:M=4096,N=4096,K=4096,dtype=f16,acc=f16,out=f32"
+    assert "wrong-peak-precision" not in pitfalls(diagnosed("hgemm_f16_accumulate", problem=right))
+
+
+def test_pitfall_a_tensor_problem_on_the_fma_pipe() -> None:
+    diagnosis = diagnosed("hgemm_ffma")
+    assert diagnosis.roofline.precision == "fp32_ffma"
+    assert "wrong-peak-precision" in pitfalls(diagnosis)
+
+
+def test_pitfall_the_published_peak_with_sparsity() -> None:
+    assert "wrong-peak-precision" in pitfalls(diagnosed("hgemm_large_tile", peaks="published"))
+    assert "wrong-peak-precision" not in pitfalls(diagnosed("hgemm_large_tile"))
+
+
+@pytest.mark.parametrize("smem", [51_200, 61_440, 65_536])
+def test_pitfall_a_cliff_of_another_chip(smem: int) -> None:
+    assert "foreign-cliff" in pitfalls(diagnosed("hgemm_over_cliff", dynamic_smem=smem))
+
+
+@pytest.mark.parametrize("smem", [50_176, 99_000])
+def test_no_foreign_cliff_below_the_own_one_and_far_above_every_other(smem: int) -> None:
+    assert "foreign-cliff" not in pitfalls(diagnosed("hgemm_over_cliff", dynamic_smem=smem))
+
+
+def test_pitfall_warps_that_interleave_already() -> None:
+    diagnosis = diagnosed("sgemm_wide")
+    assert diagnosis.tile is not None and diagnosis.tile.cp_async == "detrimental"
+    assert "warp-interleaving-ignored" in pitfalls(diagnosis)
+
+
+def test_pitfall_no_warm_up() -> None:
+    cold = diagnosed("saxpy", what_if=["baseline.warmup_launches=0"])
+    warm = diagnosed("saxpy", what_if=["baseline.warmup_launches=5"])
+    assert "no-warm-up" in pitfalls(cold)
+    assert "no-warm-up" not in pitfalls(warm)
+
+
+def test_pitfall_a_rate_above_the_peak() -> None:
+    diagnosis = diagnosed("saxpy", time_ms=0.1)
+    assert "rate-above-peak" in pitfalls(diagnosis)
+    assert diagnosis.bound == "unknown"
+
+
+def test_pitfall_an_expectation_above_the_roof() -> None:
+    diagnosis = diagnosed("saxpy", expect=50)
+    assert "expectation-unreachable" in pitfalls(diagnosis)
+    assert diagnosis.baseline.expected_fraction == 0.5
+    assert "expectation-unreachable" not in pitfalls(diagnosed("hgemm_30k", expect=50))
+
+
+def test_pitfall_spills_in_the_loop() -> None:
+    log = KERNELS / "cubin" / "spilled.sm_86.log"
+    assert "spill-decides" in pitfalls(diagnosed("spilled", resources=str(log)))
+    assert "spill-decides" not in pitfalls(diagnosed("not_spilled"))
+
+
+def test_pitfall_more_threads_than_the_kernel_was_compiled_for() -> None:
+    diagnosis = diagnosed("hgemm_30k", block=(256, 1, 1))
+    assert value(diagnosis, "resources.max_threads") == 128
+    assert "launch-above-compiled-limit" in pitfalls(diagnosis)
+
+
+def test_pitfall_a_problem_too_small_to_fill_the_gpu() -> None:
+    assert "too-small-to-saturate" in pitfalls(diagnosed("grid_stride_32"))
+    assert "too-small-to-saturate" not in pitfalls(diagnosed("saxpy"))
+
+
+# The K-tile loop through the whole pipeline
+
+
+def test_igemm_with_8_imma_per_tile_is_low() -> None:
+    tile = diagnosed("igemm").tile
+    assert tile is not None
+    assert (tile.compute_op, tile.compute_ops, tile.load_ops) == ("IMMA", 8, 2)
+    assert (tile.ratio, tile.class_) == (4, "low")
+
+
+def test_flash_attention_with_64_hmma_and_8_loads_is_medium() -> None:
+    tile = diagnosed("flash_attention").tile
+    assert tile is not None
+    assert (tile.compute_op, tile.compute_ops, tile.load_ops) == ("HMMA", 64, 8)
+    assert (tile.ratio, tile.class_) == (8, "medium")
+
+
+@pytest.mark.parametrize("id", HAND_COUNTS)
+def test_the_counts_per_tile_are_those_counted_by_hand(id: str) -> None:
+    count = HAND_COUNTS[id]
+    tile = diagnosed(id).tile
+    assert tile is not None
+    assert [int(tile.loop.first, 16), int(tile.loop.last, 16)] == count["loop"]
+    assert (tile.compute_op, tile.compute_ops) == (
+        count["compute"]["opcode"],
+        count["compute"]["executed"],
+    )
+    assert (tile.load_ops, tile.load_bytes) == (count["loads"]["executed"], count["load_bytes"])
+    assert [tile.ratio, tile.class_] == count["ratio"]
+
+
+def test_where_the_currencies_disagree_the_bytes_decide_and_the_diagnosis_says_so() -> None:
+    diagnosis = diagnosed("hgemm_ffma")  # 128 FFMA per load, 64 FLOP per loaded byte
+    tile = diagnosis.tile
+    assert tile is not None
+    assert (tile.class_, tile.cp_async) == ("high", "beneficial")
+    assert value(diagnosis, "tile.cp_async_decided_by") == "flops_per_byte"
+
+
+# Sources
+
+
+NVCC = shutil.which("nvcc")
+needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc here")
+SOURCE = """\
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+"""
+
+
+@needs_nvcc
+def test_a_source_is_compiled_with_the_default_line_and_its_log_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("twice.cu").write_text(SOURCE)
+    diagnosis = kneck.infer("twice.cu", block=256, grid=1024)
+    assert (diagnosis.kernel.name, diagnosis.kernel.arch) == ("twice", "sm_86")
+    assert diagnosis.kernel.source == "twice.cu"
+    assert value(diagnosis, "resources.spill_stores") == 0  # only the log tells spills
+    for name in ("occupancy.registers_per_thread", "resources.spill_stores"):
+        fact = diagnosis.fact(name)
+        assert fact is not None and "/" not in str(fact.source["detail"])
+
+
+@needs_nvcc
+def test_a_source_is_compiled_with_the_users_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("twice.cu").write_text(SOURCE)
+    command = "nvcc --cubin -arch=sm_90 -maxrregcount 32 -o made.cubin {source}"
+    diagnosis = kneck.infer("twice.cu", build=command, gpu="h100")
+    assert diagnosis.kernel.arch == "sm_90"
+    assert Path("made.cubin").exists()
+
+
+@needs_nvcc
+def test_a_source_is_compiled_for_the_device_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("twice.cu").write_text(SOURCE)
+    assert kneck.infer("twice.cu", gpu="a100").kernel.arch == "sm_80"
+    assert kneck.infer("twice.cu", arch="sm_90").kernel.arch == "sm_90"
+
+
+@needs_nvcc
+def test_a_failing_build_shows_the_compilers_own_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.cu").write_text("__global__ void f() { return 1 }\n")
+    with pytest.raises(kneck.KneckError) as raised:
+        kneck.infer("bad.cu")
+    text = str(raised.value)
+    assert text.startswith("error: the build failed:\n    bad.cu(1): error: ")
+    assert "\n  --> bad.cu\n  help: the command was: nvcc --cubin -arch=sm_86 -O2" in text
+    assert raised.value.exit_status == 2
+
+
+@needs_nvcc
+def test_pitfall_counts_in_the_source() -> None:
+    diagnosis = kneck.infer(str(KERNELS / "igemm.cu"), **options("igemm"))
+    assert "counted-in-source" in pitfalls(diagnosis)
+    assert "counted-in-source" not in pitfalls(diagnosed("igemm"))  # a cubin has no source
+
+
+@needs_nvcc
+def test_a_source_and_its_cubin_get_the_same_verdict() -> None:
+    built = kneck.infer(str(KERNELS / "hgemm_30k.cu"), **options("hgemm_30k"))
+    read = diagnosed("hgemm_30k")
+    assert (built.bound, chosen(built)) == (read.bound, chosen(read))
+    assert built.tile == read.tile
+
+
+def test_every_kernel_that_this_file_names_is_in_the_manifest() -> None:
+    for id in (*HAND_COUNTS, *(recipe["base"] for recipe in LOOSENED.values())):
+        assert id in manifest()
+        assert cubin(id).exists()
