@@ -5,6 +5,7 @@ Sub-commands are imported only when they are called, so that each pays for its o
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -13,6 +14,7 @@ import click
 
 from ..parsers.errors import KneckError
 
+FEW_COLLECTIONS = 100_000  # allocations; a command makes few cycles and ends soon
 INTERNAL = 70  # exit status for a fault of kneck itself (EX_SOFTWARE of sysexits.h)
 SHOW_TRACEBACK = "KNECK_TRACEBACK"
 
@@ -82,6 +84,8 @@ def kneck() -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Run a command line and give the exit status of the contract; never a traceback."""
+    if args is None:
+        gc.set_threshold(FEW_COLLECTIONS)
     try:
         result = kneck.main(args, prog_name="kneck", standalone_mode=False)
         return result if isinstance(result, int) else 0

@@ -1,49 +1,102 @@
 """Everything that the knowledge folders say of hardware, kept checked in the user's cache.
 
-With a warm cache neither yaml nor pydantic is imported; see `cache` for the rules themselves.
+Each part is read when it is asked for. With a warm cache neither yaml nor pydantic is imported;
+see `cache` for the rules themselves.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..facts.dep_operands import OperandRules
 from ..facts.hardware import Architecture, Device, Peak, SmLimits, Timing
-from ..facts.instructions import Entry, InstructionTable, TimingClass
 from ..facts.model import Fact, Source
-from ..facts.problem import Dimension, ElementType, ProblemModel, TypeSlot
 from ..parsers.errors import KneckError
+from ..parsers.generations import family
 from ..parsers.suggest import suggestion
 from .json_cache import read_cached, write_cached
 from .overlay import KnowledgeFolder
 from .records import Records
 
-FORMAT = 2  # raised when the records change
-PREFIX = "hardware"
+if TYPE_CHECKING:
+    from ..facts.dep_operands import OperandRules
+    from ..facts.instructions import InstructionTable
+    from ..facts.problem import ProblemModel
+
+FORMAT = 3  # raised when the records change
 FOLDERS = ("architectures", "devices", "instructions", "problems")
 FILES = ("sources.yaml",)
 
 
-@dataclass(frozen=True)
 class Hardware:
-    """Architectures and devices by name, instructions, operand rules and problem models."""
+    """Architectures and devices by name, instructions, operand rules and problem models.
 
-    architectures: Mapping[str, Architecture]
-    devices: Mapping[str, Device]
-    instructions: InstructionTable
-    operands: OperandRules
-    problems: Mapping[str, ProblemModel]
-    key: str  # changes with any file of the folders
+    A faulty file raises KnowledgeError when its part is asked for. `key` changes with any file.
+    """
+
+    def __init__(self, folders: Sequence[KnowledgeFolder]) -> None:
+        self._folders = folders
+        self.key = _key(folders)
+
+    @cached_property
+    def architectures(self) -> Mapping[str, Architecture]:
+        """All architectures that have a file, by name."""
+        found: Mapping[str, Architecture] = self._part(
+            "architectures", _MACHINES, "load_architectures"
+        )
+        return found
+
+    @cached_property
+    def devices(self) -> Mapping[str, Device]:
+        """All devices by id."""
+        found: Mapping[str, Device] = self._part("devices", _MACHINES, "load_devices")
+        return found
+
+    @cached_property
+    def instructions(self) -> InstructionTable:
+        """The instruction table."""
+        from ..facts.instructions import Entry, InstructionTable, TimingClass
+
+        classes = (*_MACHINES, Entry, InstructionTable, TimingClass)
+        found: InstructionTable = self._part("instructions", classes, "load_instructions")
+        return found
+
+    @cached_property
+    def operands(self) -> OperandRules:
+        """Which operands an instruction writes, and how wide they are."""
+        from ..facts.dep_operands import OperandRules
+
+        found: OperandRules = self._part("operands", (OperandRules,), "load_operand_rules")
+        return found
+
+    @cached_property
+    def problems(self) -> Mapping[str, ProblemModel]:
+        """The problem models by kind."""
+        from ..facts.problem import Dimension, ElementType, ProblemModel, TypeSlot
+
+        classes = (Dimension, ElementType, ProblemModel, TypeSlot)
+        found: Mapping[str, ProblemModel] = self._part("problems", classes, "load_problem_models")
+        return found
+
+    def _part(self, name: str, classes: Sequence[type], loader: str) -> Any:
+        """Take a part from the cache, or have the loader of that name read and check its files."""
+        records = Records(classes)
+        kept = read_cached(name, self.key, lambda data: (records.read(data),))
+        if kept is not None:
+            return kept[0]
+        from . import loaders
+
+        part = getattr(loaders, loader)([folder.path for folder in self._folders])
+        write_cached(name, self.key, records.write(part))
+        return part
 
     def architecture(self, name: str) -> Architecture | None:
         """Find an architecture; `sm_90a` is the hardware of `sm_90`. None: it has no file."""
-        found = self.architectures.get(name)
-        return found or self.architectures.get(re.sub(r"(?<=[0-9])[a-z]$", "", name))
+        return self.architectures.get(name) or self.architectures.get(family(name))
 
     def device(self, id: str) -> Device:
         """Find a device; raises KneckError with a suggestion."""
@@ -66,39 +119,12 @@ class Hardware:
         )
 
 
-RECORDS = Records(
-    [
-        Architecture, Device, Dimension, ElementType, Entry, Fact, Hardware, InstructionTable,
-        OperandRules, Peak, ProblemModel, SmLimits, Source, Timing, TimingClass, TypeSlot,
-    ]
-)  # fmt: skip
+_MACHINES = (Architecture, Device, Fact, Peak, SmLimits, Source, Timing)
 
 
 def load_hardware(folders: Sequence[KnowledgeFolder]) -> Hardware:
-    """Give the checked hardware knowledge; raises the first fault as KnowledgeError."""
-    key = _key(folders)
-    kept = read_cached(PREFIX, key, RECORDS.read)
-    if isinstance(kept, Hardware):
-        return kept
-    from .hardware import (
-        load_architectures,
-        load_devices,
-        load_instructions,
-        load_problem_models,
-    )
-    from .operands import load_operand_rules
-
-    paths = [folder.path for folder in folders]
-    hardware = Hardware(
-        load_architectures(paths),
-        load_devices(paths),
-        load_instructions(paths),
-        load_operand_rules(paths),
-        load_problem_models(paths),
-        key,
-    )
-    write_cached(PREFIX, key, RECORDS.write(hardware))
-    return hardware
+    """Give the hardware knowledge of the folders; its parts are checked when they are read."""
+    return Hardware(folders)
 
 
 def _key(folders: Sequence[KnowledgeFolder]) -> str:
