@@ -23,17 +23,20 @@ _SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
 class Access:
     """Registers of one instruction; `data` are the read ones that are no part of an address.
 
-    `guard` is the predicate in front of the instruction; a guarded write may leave the old value.
+    `guard` is the predicate in front of the instruction. `replaces` tells that all of `writes` get
+    a new value: not so under a guard, nor where only an upper bound of the width is known.
     """
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     data: tuple[int, ...]
     guard: int | None
+    replaces: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    at_most: bool = False
     destinations: int | None = None
     width: int | None = None
     destination_width: int | None = None
@@ -47,7 +50,7 @@ class _Rule:
 class OperandRules:
     """All rules, by opcode; asking is cached per mnemonic."""
 
-    by_opcode: Mapping[str, tuple[tuple[frozenset[str], Mapping[str, Any]], ...]]
+    by_opcode: Mapping[str, tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...]]
     _compiled: dict[str, _Rule] = field(default_factory=dict, compare=False, repr=False)
     _named: dict[tuple[str, int, bool, str], tuple[int, ...]] = field(
         default_factory=dict, compare=False, repr=False
@@ -77,15 +80,16 @@ class OperandRules:
             reads += named
             if operand.kind in ("register", "uniform"):
                 data += named
-        return Access(reads, writes, data, _guard(instruction.predicate))
+        guard = _guard(instruction.predicate)
+        return Access(reads, writes, data, guard, guard is None and not rule.at_most)
 
     def _rule(self, instruction: Instruction) -> _Rule:
         rule = self._compiled.get(instruction.mnemonic)
         if rule is None:
             merged: dict[str, Any] = {}
-            present = set(instruction.modifiers)
             for modifiers, values in self.by_opcode.get(instruction.opcode, ()):
-                if modifiers <= present:
+                present = iter(instruction.modifiers)
+                if all(modifier in present for modifier in modifiers):  # in this order
                     merged.update(values)
             rule = self._compiled[instruction.mnemonic] = _Rule(**merged)
         return rule
@@ -93,14 +97,14 @@ class OperandRules:
 
 def operand_rules(document: Mapping[str, Any]) -> OperandRules:
     """Read the rules from the plain document; raises TypeError for a key that no rule has."""
-    by_opcode: dict[str, list[tuple[frozenset[str], Mapping[str, Any]]]] = {}
+    by_opcode: dict[str, list[tuple[tuple[str, ...], Mapping[str, Any]]]] = {}
     for rule in document["rules"]:
         values = {k: v for k, v in rule.items() if k not in ("opcodes", "modifiers")}
         if "widths" in values:
             values["widths"] = tuple(values["widths"])
         _Rule(**values)
         for opcode in rule["opcodes"]:
-            entry = (frozenset(map(str, rule.get("modifiers", ()))), values)
+            entry = (tuple(map(str, rule.get("modifiers", ()))), values)
             by_opcode.setdefault(opcode, []).append(entry)
     return OperandRules({opcode: tuple(rules) for opcode, rules in by_opcode.items()})
 

@@ -162,6 +162,6 @@ def staged_stores(steps: Sequence[Step], roles: Roles) -> tuple[int, ...]:
                 found[step.instruction.address] = None
             if carries:
                 loaded |= step.writes
-            elif step.access.guard is None:
+            elif step.access.replaces:
                 loaded -= step.writes
     return tuple(found)

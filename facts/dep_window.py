@@ -121,8 +121,14 @@ class Window:
         again = self.results & consumer.writes
         if not again:
             return
-        found.append((overwrite_need(self.producer.traits, consumer.traits), "overwrite"))
-        if consumer.access.guard is None:
+        if consumer.access.guard is not None and self.producer.traits.is_fixed:
+            # Some lanes keep the old value; ptxas keeps the distance of a reader there.
+            needed = self.timing.raw_cycles(self.producer.traits, consumer.traits)
+            found.append((needed, "overwrite"))
+        else:
+            needed = overwrite_need(self.producer.traits, consumer.traits)
+            found.append((needed, "overwrite"))
+        if consumer.access.replaces:
             self.results = self.results - again
 
 

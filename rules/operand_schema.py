@@ -12,6 +12,7 @@ class OperandRule(Strict):
 
     opcodes: tuple[str, ...]
     modifiers: tuple[str, ...] = ()
+    at_most: bool | None = None
     destinations: int | None = None
     width: PositiveInt | None = None
     destination_width: PositiveInt | None = None
