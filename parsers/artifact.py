@@ -161,10 +161,10 @@ def _disassembled(
         if status == 0 and text.strip():
             cache.store(entry, text)
             return text
-        refusals.append(_first_line(messages) or f"exit status {status}")
+        refusals.append(first_line(messages) or f"exit status {status}")
     if not refusals:
         raise _no_disassembler()
-    raise _refused(path, arch, refusals[0])
+    raise refused(path, arch, refusals[0])
 
 
 def _run(
@@ -184,7 +184,8 @@ def refuse_old(arch: str, path: str) -> None:
         )
 
 
-def _refused(path: str, arch: str, told: str) -> KneckError:
+def refused(path: str, arch: str, told: str) -> KneckError:
+    """Say why no disassembler reads a cubin, from what the first one told."""
     if any(word in told for word in _REFUSALS):
         return KneckError(
             f"no disassembler here reads this cubin of {arch}: {told}",
@@ -207,7 +208,8 @@ def _no_disassembler() -> MissingProgramError:
     )
 
 
-def _first_line(messages: str) -> str:
+def first_line(messages: str) -> str:
+    """Give the line of a tool's messages that says why it failed."""
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     fatal = [line for line in lines if "fatal" in line or "error" in line]
     return printable(_LEVEL.sub("", (fatal or lines or [""])[0]))

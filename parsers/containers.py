@@ -22,7 +22,7 @@ from .generations import is_readable
 from .launch import LONGEST_RUN_S, Running
 from .tools import find_tool
 
-_LISTED = re.compile(r"^ELF file\s+\d+:\s+(\S.*?)\s*$", re.MULTILINE)
+_LISTED = re.compile(r"^ELF file\s+\d+: *(\S.*)$", re.MULTILINE)
 _ARCH_IN_NAME = re.compile(r"\.(sm_\d+[a-z]?)\.(?:[^.]*\.)?cubin$")
 
 
@@ -63,9 +63,9 @@ def embedded_cubins(path: str) -> list[Embedded]:
     output, _, _ = tool_result([tool.path, "-lelf", os.path.abspath(path)], path)
     found = []
     for name in _LISTED.findall(output):
-        arch = _ARCH_IN_NAME.search(name)
+        arch = _ARCH_IN_NAME.search(name.rstrip())
         if arch:
-            found.append(Embedded(name, arch[1]))
+            found.append(Embedded(name.rstrip(), arch[1]))
     if not found:
         raise _no_code(path, tool.path)
     return found

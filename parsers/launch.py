@@ -29,7 +29,7 @@ class Running:
     def __init__(self, command: Sequence[str], cwd: str | None = None) -> None:
         """Start it; raises OSError where that is impossible."""
         self.command = command
-        self._output, self._messages = _memory_file("output"), _memory_file("messages")
+        self._output, self._messages = memory_file("output"), memory_file("messages")
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -45,7 +45,7 @@ class Running:
         except subprocess.TimeoutExpired:
             self.stop()
             raise
-        return _content(self._output), _content(self._messages), status
+        return content_of(self._output), content_of(self._messages), status
 
     def stop(self) -> None:
         """End it where its result is no longer wanted."""
@@ -89,7 +89,8 @@ def start_early(path: str) -> Early | None:
     return Early(path, data, digest, running)
 
 
-def _memory_file(name: str) -> FileIO:
+def memory_file(name: str) -> FileIO:
+    """Open a file without a name that a program can write to."""
     if hasattr(os, "memfd_create"):
         return FileIO(os.memfd_create(f"kneck-{name}"), "r+")
     from tempfile import TemporaryFile
@@ -97,7 +98,8 @@ def _memory_file(name: str) -> FileIO:
     return FileIO(os.dup(TemporaryFile().fileno()), "r+")
 
 
-def _content(file: FileIO) -> str:
+def content_of(file: FileIO) -> str:
+    """Read such a file from its start and close it."""
     file.seek(0)
     content = file.readall()
     file.close()

@@ -133,6 +133,8 @@ class _Build(Transformer[Token, Operand]):
             return {"kind": "immediate", "value": int(token, 16)}
         return {"kind": "immediate", "value": int(token) if token.isdigit() else float(token)}
 
+    INTEGER = NUMBER
+
     def NOT_FINITE(self, token: Token) -> Parts:
         return {"kind": "immediate", "value": _INFINITY if token.upper() == "INF" else _NAN}
 

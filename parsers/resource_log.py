@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from lark import Token, Tree
 
+from .generations import family
 from .listing import ResourceRecord
 
 Statement = Tree[Token]
@@ -151,7 +152,8 @@ class Log:
 
     def take_reserve_off(self, draft: Draft) -> None:
         """Take the driver's reserve off; a kernel without shared memory is shown with 0."""
-        reserve = self.reserve_bytes.get(draft.arch or "", 0)
+        arch = draft.arch or ""
+        reserve = self.reserve_bytes.get(arch, self.reserve_bytes.get(family(arch), 0))
         smem = draft.figures.get("smem")
         if reserve and smem is not None and smem >= reserve:
             draft.figures["smem"] = smem - reserve

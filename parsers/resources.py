@@ -23,7 +23,7 @@ _START = re.compile(
 )
 _MARKER = re.compile(r"\b(?:ptxas|nvlink|nvcc|info|warning|error)\b")
 _MOST_PIECES = 4  # lines that one wrapped statement is looked for in
-_LONGEST_STATEMENT = 65536  # characters
+_LONGEST_STATEMENT = 16384  # characters
 
 
 def parse_resources(

@@ -20,7 +20,7 @@ _TRITON = re.compile(
 )
 _GDB = re.compile(
     r"^(?:=>)?[ \t]*(?P<address>0x[0-9a-f]+)[ \t]*(?:<(?P<place>[^>\n]*)>)?:"
-    r"[ \t]+(?P<body>\S.*?)[ \t]*;?$"
+    r"[ \t]++(?P<body>\S.*)"
 )
 _GDB_FUNCTION = re.compile(r"^Dump of assembler code for function (.+):\s*$")
 _LABEL_OR_HEADER = re.compile(r"^\s*(?:[\w.$]+:|Function\s*:.*)\s*$")
@@ -79,7 +79,7 @@ def _from_gdb(text: str) -> list[str] | None:
             place = (found["place"] or "").rpartition("+")[2]
             absolute = int(found["address"], 16)
             address = int(place) if place.isdecimal() else absolute
-            body = _relative(found["body"], absolute - address)
+            body = _relative(found["body"].rstrip(" \t;"), absolute - address)
             lines.append(f"/*{address:04x}*/ {body} ;")
             seen = True
         else:

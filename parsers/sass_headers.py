@@ -11,14 +11,14 @@ UNKNOWN_ARCH = "unknown"  # the text does not say; never guessed
 OLD_ENCODING = "64-bit"  # stands for the architecture of code that only its form gives away
 INSTRUCTION_BYTES = 16
 
-_ADDRESS = re.compile(r"[ \t]*/\*[0-9a-fA-F]{4,16}\*/\s*(.*)")
+_ADDRESS = re.compile(r"[ \t]*+/\*[0-9a-fA-F]{4,16}\*/\s*+(.*)")
 _DATA = re.compile(r"\.(?:byte|short|word|dword|quad|zero|string|ascii|align|skip|\d)")
-_FUNCTION = re.compile(r"\s*Function\s*:\s*(\S.*?)\s*$")
+_FUNCTION = re.compile(r"\s*+Function\s*+:\s*+(\S.*)")
 _SECTION = re.compile(r"\s*\.section\s+([^\s,\"]+)")
-_LABEL = re.compile(r"\s*(\S[^\s]*):\s*(?://.*)?$")
+_LABEL = re.compile(r"\s*+(\S+):\s*+(?://.*)?$")
 _ARCH = re.compile(r"\s*(?:code for|\.target|arch =)\s*(sm_\w+)")
 _FLAGS_ARCH = re.compile(r"EF_CUDA_SM(\d+)")
-_DIRECTIVE = re.compile(r"\s*(\.\w+)\s+(.*?)\s*$")
+_DIRECTIVE = re.compile(r"\s*+(\.\w+)\s++(.*)")
 _REGISTERS = re.compile(r"SHI_REGISTERS=(\d+)")
 
 
@@ -68,6 +68,11 @@ class Headers:
         self.close()
         return Listing(tuple(self.functions), self.path, tuple(self.unknown), tuple(self.refused))
 
+    def take_functions(self) -> list[Function]:
+        """Hand over the functions that are complete, and forget them."""
+        done, self.functions = self.functions, []
+        return done
+
     def open(self, name: str, line: int) -> None:
         """Start a function; the one before it is complete."""
         self.close()
@@ -113,7 +118,7 @@ class Headers:
             return
         found = _FUNCTION.match(text)
         if found:
-            self.open(found[1], line)
+            self.open(found[1].rstrip(), line)
             return
         found = _ARCH.match(text)
         if found:
@@ -157,7 +162,7 @@ class Headers:
         found = _DIRECTIVE.match(text)
         if not found or _DATA.match(text):
             return
-        name, value = found[1], found[2]
+        name, value = found[1], found[2].rstrip()
         if name == ".headerflags":
             self.header_flags(value)
         elif name == ".other":

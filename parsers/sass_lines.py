@@ -18,15 +18,16 @@ Parsed = tuple[tuple[Operand, ...], tuple[str, ...]]  # operands, annotations
 
 # Groups: 1 control notation, 2 address, 3 all of the instruction, 4 guard, 5 mnemonic, 6 operands,
 # 7 first encoding word, 8 what stands between the two words, 9 second word, 10 any other line.
+# Every quantifier is possessive where it may be: a hostile line must not be tried in all splits.
 _LINE = re.compile(
     r"""^(?:
-    [ \t]* (?: \[ ([^\]\n]*) \] [ \t]* )?
-    /\*([0-9a-fA-F]{4,16})\*/ [ \t{]+
-    ( (?: @([^ \t;\n]+) [ \t]+ )? ([A-Za-z_][\w.:]*) ([^;}\n]*) ) [;}] [ \t}]*
+    [ \t]*+ (?: \[ ([^\]\n]*+) \] [ \t]*+ )?+
+    /\*([0-9a-fA-F]{4,16})\*/ [ \t{]++
+    ( (?: @([^ \t;\n]++) [ \t]++ )?+ ([A-Za-z_][\w.:]*+) ([^;}\n]*+) ) [;}] [ \t}]*+
     (?: /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/
-        (?: ([^\n]*\n[ \t\n]* | [ \t]*) /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/ )?
-    )? [^\n]*
-    | ([^\n]*)
+        (?: ( (?: [^\n/]*+ (?: // [^\n]*+ )?+ \n )?+ [ \t\n]*+ ) /\*[ ]0x([0-9a-fA-F]{16})[ ]\*/ )?+
+    )?+ [^\n]*+
+    | ([^\n]*+)
     )\n""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -35,15 +36,25 @@ _TOP_DIGITS = 6  # hex digits of the second word that hold the control bits
 
 
 class Reader(Headers):
-    """Reads one listing."""
+    """Reads one listing, whole or in pieces that end with a line."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.next_line = 1
+        self.lists: dict[str, Parsed] = {}
+        self.controls: dict[str, Control] = {}
 
     def read(self, text: str) -> Listing:
         """Read a whole text and give what it holds."""
-        line = 1
+        self.feed(text)
+        return self.listing()
+
+    def feed(self, text: str) -> None:
+        """Read on; functions that end in the text are complete."""
+        line = self.next_line
         current = self.current
         append = current.instructions.append
-        lists: dict[str, Parsed] = {}
-        controls: dict[str, Control] = {}
+        lists, controls = self.lists, self.controls
         for found in _LINE.finditer(text if text.endswith("\n") else text + "\n"):
             note, address, body, guard, mnemonic, rest, word, gap, word2, other = found.groups()
             if other is not None:
@@ -79,7 +90,7 @@ class Reader(Headers):
                 Instruction(at, guard, mnemonic, parsed[0], control, line, body.rstrip(), parsed[1])
             )
             line += 1 + (gap.count("\n") if gap else 0)
-        return self.listing()
+        self.next_line = line
 
 
 def operand_list(text: str) -> Parsed:
