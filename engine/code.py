@@ -49,6 +49,8 @@ def _key(opened: Opened, setting: Setting) -> str | None:
         return None  # a build leaves a new file each time
     if request.stdin is not None:
         content = request.stdin.encode("utf-8", "surrogatepass")
+    elif not os.path.isfile(opened.path):
+        return None  # a pipe can be read once only; a device never ends
     else:
         try:
             content = Path(opened.path).read_bytes()
