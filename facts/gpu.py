@@ -67,8 +67,8 @@ class Gpu(AbstractContextManager["Gpu"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Free everything; a context broken by a kernel failure is only let go."""
-        if not self._broken:
+        """Free everything; after a failure the context is only let go, which frees it as well."""
+        if kind is None and not self._broken:
             self.call("cuStreamSynchronize", self._stream)
             for address in list(self._buffers):
                 self.free(address)

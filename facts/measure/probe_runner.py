@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -32,6 +32,7 @@ class Runner:
         self._modules: dict[str, Any] = {}
         self._buffers: dict[tuple[int, str], int] = {}
         self._stamps = gpu.allocate(16 * 64 * device.sms)
+        self._free = gpu.free_memory()
         self._warm = False
 
     def measure(self, plan: Plan) -> Sample:
@@ -133,7 +134,7 @@ class Runner:
 
     def _buffer(self, spec: ProbeSpec, blocks: int) -> tuple[int, int]:
         """Give address and size of the probe's buffer, filled with its contents."""
-        size = buffer_bytes(spec.buffer, self._device, self._gpu.free_memory, blocks)
+        size = buffer_bytes(spec.buffer, self._device, self._free, blocks)
         key = (size, spec.prepare or spec.contents)
         if key not in self._buffers:
             self._buffers[key] = self._gpu.allocate(size)
@@ -195,21 +196,21 @@ class Runner:
         ]
 
 
-def buffer_bytes(
-    size: BufferSize, device: DeviceInfo, free_memory: Callable[[], int], blocks: int
-) -> int:
+def buffer_bytes(size: BufferSize, device: DeviceInfo, free: int, blocks: int) -> int:
     """Settle the size of a buffer on this device, a multiple of 4 KiB."""
     choices: list[float] = []
     if size.bytes is not None:
         choices.append(size.bytes)
-    if size.l2 is not None:
-        choices.append(size.l2 * (device.l2_bytes or 1 << 22))
+    if size.l2 is not None and device.l2_bytes is not None:
+        choices.append(size.l2 * device.l2_bytes)
     if size.free is not None:
-        choices.append(size.free * device.memory_bytes)
+        choices.append(size.free * free)
     if size.most is not None:
         choices.append(size.most)
     if size.per_block is not None:
         choices.append(size.per_block * blocks)
+    if not choices:
+        raise KneckError("the driver does not tell the size of L2")
     smallest = int(min(choices))
     if size.power_of_two:
         return 1 << (smallest.bit_length() - 1)

@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def bench_all() -> Iterator[dict[str, Any]]:
             for cache in ("flush", "warm", "rotate") if case["id"] == "saxpy_1_mb" else ("flush",):
                 result = run_bench(
                     gpu, image, case["kernel"], launch, arguments, support, sensors, settings,
-                    cache,  # type: ignore[arg-type]
+                    cache,
                 )  # fmt: skip
                 entry = asdict(result)
                 entry["wall_s"] = time.monotonic() - began
@@ -114,7 +114,7 @@ def support_all() -> dict[str, Any]:
                     continue
                 argument = Argument(
                     "array", dtype, 1 << 16, 3 if contents == "fill" else None,
-                    contents,  # type: ignore[arg-type]
+                    contents,
                 )  # fmt: skip
                 found["contents"][f"{dtype} {contents}"] = _same(gpu, support, argument)
         for stem in ("hgemm_cp_async", "hgemm_over_cliff", "saxpy", "reduce_shuffle", "igemm"):
@@ -199,7 +199,11 @@ def main() -> None:
                   entry["timing"]["launches"], times, entry["busy"], f"{entry['wall_s']:.1f} s",
                   flush=True)  # fmt: skip
     else:
-        parts = {"probe": probe_all, "support": support_all, "jit": lambda: probe_all(JIT_PROBES)}
+        parts: dict[str, Callable[[], Any]] = {
+            "probe": probe_all,
+            "support": support_all,
+            "jit": lambda: probe_all(JIT_PROBES),
+        }
         results = parts[part]()
     Path(sys.argv[2]).write_text(json.dumps(results, indent=1, default=str) + "\n")
 

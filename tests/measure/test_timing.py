@@ -59,7 +59,14 @@ def test_slow_first_launches_stay_out_of_the_samples() -> None:
 def test_warm_up_lasts_until_the_gpu_was_busy_long_enough() -> None:
     bench = Bench(lambda launch: 0.01)
     timing = time_until_settled(bench.measure, SETTINGS, bench.now)
-    assert timing.warm_up_launches * 0.01 >= SETTINGS.warm_up_ms
+    warm_up_batches = bench.batches[: -timing.launches // SETTINGS.batch_launches]
+    assert sum(batch * 0.01 + 1 for batch in warm_up_batches[1:]) >= SETTINGS.warm_up_ms
+
+
+def test_times_at_the_resolution_of_the_timer_do_not_keep_the_warm_up_going() -> None:
+    pattern = itertools.cycle([0.0045] * 50 + [0.0047] * 50)
+    bench = Bench(lambda launch: next(pattern))
+    assert time_until_settled(bench.measure, SETTINGS, bench.now).warmed_up
 
 
 def test_a_clock_that_settles_while_measuring_costs_time_and_not_the_result() -> None:

@@ -1,0 +1,104 @@
+"""Without GPU, driver or an extra each command ends with status 3 and the next step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kneck.engine import measuring
+from kneck.facts.gpu import Gpu
+from kneck.facts.measure.device import DeviceInfo, Launch, SensorReading
+from kneck.parsers.errors import KneckError, MissingProgramError
+
+from .fake_driver import FakeKernel, with_support
+
+HARNESS = f"{sys.executable} -c 'print(\"kernel: 498 us\")'"
+
+
+def bench() -> Any:
+    return measuring.bench(b"\x7fELF", "k", Launch((1, 1, 1), (32, 1, 1)), "i32 n", {"n": 4})
+
+
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(ordinal: int = 0) -> Gpu:
+        raise MissingProgramError("no NVIDIA driver on this machine", help="use --time-ms")
+
+    monkeypatch.setattr(measuring, "open_gpu", fails)
+
+
+@pytest.mark.parametrize("command", [bench, measuring.probe, measuring.local_gpu])
+@pytest.mark.usefixtures("no_driver")
+def test_commands_without_a_gpu_end_with_status_3(command: Callable[[], Any]) -> None:
+    with pytest.raises(MissingProgramError) as caught:
+        command()
+    assert caught.value.exit_status == 3 and caught.value.help
+
+
+@pytest.fixture
+def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = with_support(FakeKernel("k", (4,), lambda launch: 0.5))
+    monkeypatch.setattr(measuring, "open_gpu", lambda ordinal=0: Gpu(ordinal, driver))
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_bench_without_nvml_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(MissingProgramError, match="nvidia-ml-py") as caught:
+        bench()
+    assert caught.value.exit_status == 3
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_bench_gives_a_typed_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sensors:
+        def __enter__(self) -> Sensors:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            return None
+
+        def read(self) -> SensorReading:
+            return SensorReading(1980.0, 3201.0, 40.0, 100.0)
+
+    monkeypatch.setattr(measuring, "open_sensors", lambda device: Sensors())
+    result = bench()
+    assert result.time_ms == pytest.approx(0.5) and result.device.arch == "sm_90"
+
+
+def test_the_cubin_s_parameters_are_checked_before_the_gpu_is_touched() -> None:
+    with pytest.raises(KneckError, match="takes 2 arguments") as caught:
+        measuring.bench(
+            b"", "k", Launch((1, 1, 1), (32, 1, 1)), "i32 n", {"n": 4}, ((0, 8), (8, 4))
+        )
+    assert caught.value.exit_status == 2
+
+
+def test_a_harness_gives_facts() -> None:
+    facts = {fact.name: fact.value for fact in measuring.bench_harness(HARNESS)}
+    assert facts["baseline.time_ms"] == pytest.approx(0.498)
+    assert facts["baseline.time_source"] == "harness"
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_the_local_gpu_is_described() -> None:
+    found = measuring.local_gpu()
+    assert isinstance(found, DeviceInfo) and found.name == "NVIDIA H200"
+
+
+def test_cuda_is_imported_by_one_module_only() -> None:
+    root = Path(__file__).parents[2]
+    importers = [
+        path.relative_to(root).as_posix()
+        for room in ("parsers", "facts", "rules", "engine")
+        for path in (root / room).rglob("*.py")
+        if any(
+            line.lstrip().startswith(("import cuda", "from cuda")) or 'import_module("cuda' in line
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
+    ]
+    assert importers == ["facts/gpu.py"]
