@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .flow_blocks import Edge
-from .induction import Comparison, branch_condition, exit_tests, step_of
+from .induction import exit_tests, step_of
+from .loop_comparisons import Comparison, branch_condition
 from .loop_ranges import Ranges
 from .loops import Loop
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..parsers.listing import Instruction
 from .flow_branches import is_always
+from .loop_arithmetic import sources_of
 from .loop_linear import Interval, Known, Linear, Symbol
-from .loop_values import Values, sources_of
+from .loop_values import Values
 
 _WORD = 32
 _AND = 0xC0  # the truth table of a & b in LOP3

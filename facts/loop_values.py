@@ -7,13 +7,20 @@ stands for itself.
 
 from __future__ import annotations
 
-import struct
 from functools import cached_property
 
 from ..parsers.listing import Instruction, Operand
 from .dep_operands import Access, Accesses, OperandRules
 from .flow_branches import is_always
-from .loop_linear import Linear, Symbol, sum_of
+from .loop_arithmetic import (
+    constant_address,
+    is_shift,
+    packed_constant,
+    signed,
+    sources_of,
+    symbol,
+)
+from .loop_linear import Linear, sum_of
 from .loops import Loops
 
 _DEEPEST = 50  # definitions and merges followed in a row; address arithmetic needs a dozen
@@ -60,7 +67,7 @@ class Values:
         """Give the value of a register when control enters a block."""
         key = (block, register)
         if key not in self._at_entry:
-            self._at_entry[key] = _symbol("merge", block, register)
+            self._at_entry[key] = symbol("merge", block, register)
             self._at_entry[key] = self._merged(register, block)
         return self._at_entry[key]
 
@@ -156,21 +163,21 @@ class Values:
         sources = self._sources(register, block)
         if sources is None:
             kind = "entry" if block in self.flow.roots else "loop"
-            return _symbol(kind, block, register)
+            return symbol(kind, block, register)
         if self._depth >= _DEEPEST:
-            return _symbol("merge", block, register)
+            return symbol("merge", block, register)
         self._depth += 1
         found = {self.at_end(register, source) for source in sources}
         self._depth -= 1
-        return found.pop() if len(found) == 1 else _symbol("merge", block, register)
+        return found.pop() if len(found) == 1 else symbol("merge", block, register)
 
     def _result(self, position: int, register: int) -> Linear:
         if self._depth >= _DEEPEST:
-            return _symbol("result", position, register)
+            return symbol("result", position, register)
         self._depth += 1
         value = self._computed(position, register)
         self._depth -= 1
-        return value or _symbol("result", position, register)
+        return value or symbol("result", position, register)
 
     def _computed(self, position: int, register: int) -> Linear | None:
         instruction = self.flow.function.instructions[position]
@@ -190,7 +197,7 @@ class Values:
         """Give the result of an instruction that is linear in its sources."""
         modifiers = set(instruction.modifiers)
         if instruction.opcode == "HFMA2":
-            return _packed_constant(instruction)
+            return packed_constant(instruction)
         known = [source for source in sources if source is not None]
         if len(known) < len(sources) or not known or modifiers & {"X", "HI", "EX"}:
             return None
@@ -201,7 +208,7 @@ class Values:
         if instruction.opcode in ("IMAD", "UIMAD") and len(known) == 3:
             return self._product(known[0], known[1]).plus(known[2])
         if instruction.opcode in ("SHF", "USHF") and "L" in modifiers and len(known) == 3:
-            is_plain = _is_shift(known[1], known[2])
+            is_plain = is_shift(known[1], known[2])
             return known[0].times(1 << known[1].constant) if is_plain else None
         if instruction.opcode in ("LEA", "ULEA") and len(known) == 3 and known[2].is_constant:
             return known[0].times(1 << (known[2].constant & 31)).plus(known[1])
@@ -215,65 +222,25 @@ class Values:
         pair = (first, second)
         if pair not in self.products:
             self.products.append(pair)
-        return _symbol("product", self.products.index(pair), 0)
+        return symbol("product", self.products.index(pair), 0)
 
     def _second_half(self, instruction: Instruction, part: int) -> Linear | None:
         """Give the upper words of a wide constant load."""
         operand = instruction.operands[-1]
-        address = _constant_address(operand)
+        address = constant_address(operand)
         if address is None or not {"64", "128"} & set(instruction.modifiers):
             return None
-        return _symbol("constant", address[0], address[1] + 4 * part)
+        return symbol("constant", address[0], address[1] + 4 * part)
 
     def _plain(self, operand: Operand, position: int) -> Linear | None:
         if operand.kind == "immediate":
-            return Linear(_signed(operand.value)) if isinstance(operand.value, int) else None
+            return Linear(signed(operand.value)) if isinstance(operand.value, int) else None
         if operand.kind == "constant":
-            address = _constant_address(operand)
-            return None if address is None else _symbol("constant", *address)
+            address = constant_address(operand)
+            return None if address is None else symbol("constant", *address)
         if operand.kind == "special":
-            return _symbol("special", operand.text, 0)
+            return symbol("special", operand.text, 0)
         if operand.kind not in ("register", "uniform"):
             return None
         named = [*operand.registers, *(256 + number for number in operand.uniforms)]
         return self.before(named[0], position) if named else Linear()
-
-
-def _symbol(kind: str, name: int | str, detail: int) -> Linear:
-    symbol: Symbol = (kind, name, detail)
-    return Linear(0, ((symbol, 1),))
-
-
-def _constant_address(operand: Operand) -> tuple[int, int] | None:
-    if operand.bank is None or operand.offset is None or operand.registers or operand.uniforms:
-        return None
-    return operand.bank, operand.offset
-
-
-def sources_of(instruction: Instruction) -> list[Operand]:
-    """Give the operands behind the result, predicates left out."""
-    plain = [o for o in instruction.operands if o.kind not in ("predicate", "uniform_predicate")]
-    return plain[1:]
-
-
-def _is_shift(amount: Linear, upper: Linear) -> bool:
-    return amount.is_constant and 0 <= amount.constant < 32 and upper == Linear()
-
-
-def _packed_constant(instruction: Instruction) -> Linear | None:
-    """Read `HFMA2.MMA R5, -RZ, RZ, 0, 5.96e-08`, the compiler's way to write a constant."""
-    halves = [
-        float(o.value)
-        for o in instruction.operands
-        if o.kind == "immediate" and (o.value is not None)
-    ]
-    named = [o for o in instruction.operands[1:] if o.registers or o.uniforms]
-    if len(halves) != 2 or named:
-        return None
-    high, low = (struct.unpack("<H", struct.pack("<e", half))[0] for half in halves)
-    return Linear(_signed(high << 16 | low))
-
-
-def _signed(value: int) -> int:
-    """Read a 32-bit pattern as a signed integer."""
-    return value - (1 << 32) if value >= 1 << 31 else value

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .flow_blocks import Edge
 from .induction import Trips, trips
 from .loop_conditions import Conditions
 from .loop_ranges import Ranges
+from .loop_ways import Ways
 from .loops import Loop, Loops
 
 
@@ -125,8 +125,8 @@ class _Weigher:
         ]
         certain, expected = self.conditions.choose(edges, loop, self.assumptions)
         goals = {node_of[end] for end in ends}
-        possible = _Ways(certain, node_of, node_of[entry], goals)
-        ordinary = _Ways(expected, node_of, node_of[entry], goals)
+        possible = Ways(certain, node_of, node_of[entry], goals)
+        ordinary = Ways(expected, node_of, node_of[entry], goals)
         children = {child.header: child for child in inner}
         found: dict[int, Times] = {}
         for node in set(node_of.values()):
@@ -168,52 +168,11 @@ class _Weigher:
         return self.flow.dominates(count.test.block, block)
 
 
-class _Ways:
-    """Number of ways through each node of an acyclic graph, from the entry to the goals."""
-
-    def __init__(
-        self, edges: Iterable[Edge], node_of: Mapping[int, int], entry: int, goals: set[int]
-    ) -> None:
-        pairs = {(node_of[edge.source], node_of[edge.target]) for edge in edges}
-        following: dict[int, list[int]] = {}
-        preceding: dict[int, list[int]] = {}
-        for source, target in pairs:
-            if source != target:
-                following.setdefault(source, []).append(target)
-                preceding.setdefault(target, []).append(source)
-        order = _in_order(entry, following)
-        self.down = {entry: 1}
-        for node in order[1:]:
-            self.down[node] = sum(self.down.get(p, 0) for p in preceding[node])
-        self.up: dict[int, int] = {}
-        for node in reversed(order):
-            self.up[node] = int(node in goals) + sum(self.up[n] for n in following.get(node, ()))
-        self.all = self.up[entry]
-
-    def through(self, node: int) -> int:
-        """Give the number of ways through a node."""
-        return self.down.get(node, 0) * self.up.get(node, 0)
-
-
-def _in_order(entry: int, following: Mapping[int, Sequence[int]]) -> list[int]:
-    """Sort the nodes that can be reached so that each stands before its followers."""
-    order: list[int] = []
-    state = {entry: False}
-    stack = [(entry, iter(following.get(entry, ())))]
-    while stack:
-        node, targets = stack[-1]
-        for target in targets:
-            if target not in state:
-                state[target] = False
-                stack.append((target, iter(following.get(target, ()))))
-                break
-        else:
-            order.append(node)
-            stack.pop()
-    return order[::-1]
-
-
-def _times_of(possible: _Ways, ordinary: _Ways, node: int) -> Times:
+def _times_of(possible: Ways, ordinary: Ways, node: int) -> Times:
+    if not possible.all:  # only lanes that disagree come to the end
+        return Times(0, 1, None)
+    if node in possible.irregular:
+        return Times(0, None, None)
     low = int(0 < possible.all == possible.through(node))
     high = int(possible.through(node) > 0)
     expected: int | None = None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from .control_flow import ControlFlow, Edge
-from .flow_branches import is_conditional
-from .loop_counters import advancing_registers, defined_registers
+from .loop_bodies import Body, bodies_of_header, irregular_bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,6 @@ class Loops:
         return tuple(chain)
 
 
-@dataclass(slots=True)
-class _Body:
-    header: int
-    latches: list[int]
-    blocks: set[int]
-    is_natural: bool = True
-
-
 def find_loops(flow: ControlFlow) -> Loops:
     """Find the loops of a function, near-linear in its blocks times the nesting depth."""
     back = [
@@ -94,93 +85,13 @@ def find_loops(flow: ControlFlow) -> Loops:
     bodies = [
         body
         for header, latches in by_header.items()
-        for body in _bodies_of_header(flow, header, latches)
+        for body in bodies_of_header(flow, header, latches)
     ]
-    bodies += _irregular_bodies(flow, back)
+    bodies += irregular_bodies(flow, back)
     return Loops(flow, _nest(flow, bodies), _backward_branches(flow, bodies))
 
 
-def _bodies_of_header(flow: ControlFlow, header: int, latches: Sequence[int]) -> list[_Body]:
-    """Give one loop per header, or nested ones where an inner loop starts at the same block."""
-    single = sorted(
-        (_Body(header, [latch], _walk_back(flow, header, [latch])) for latch in set(latches)),
-        key=lambda body: (len(body.blocks), body.latches),
-    )
-    merged: list[_Body] = []
-    for body in single:
-        if merged and not _is_nested(flow, merged[-1], body):
-            merged[-1].blocks |= body.blocks
-            merged[-1].latches += body.latches
-        else:
-            merged.append(body)
-    return merged
-
-
-def _is_nested(flow: ControlFlow, inner: _Body, outer: _Body) -> bool:
-    """Tell an inner loop with the same header from a `continue`.
-
-    Only the outer one moves some counter on: a register that it advances by a constant and that
-    the inner one leaves alone. A `continue` moves on too.
-    """
-    if not inner.blocks < outer.blocks:
-        return False
-    if not all(is_conditional(flow.last_instruction(latch)) for latch in inner.latches):
-        return False
-    inside = [i for block in inner.blocks for i in flow.instructions(block)]
-    beyond = [i for block in outer.blocks - inner.blocks for i in flow.instructions(block)]
-    return bool(advancing_registers(beyond) - defined_registers(inside))
-
-
-def _walk_back(flow: ControlFlow, header: int, latches: Iterable[int]) -> set[int]:
-    blocks = {header}
-    stack = [latch for latch in latches if latch != header]
-    while stack:
-        block = stack.pop()
-        if block not in blocks:
-            blocks.add(block)
-            stack += [edge.source for edge in flow.predecessors[block]]
-    return blocks & flow.reachable
-
-
-def _irregular_bodies(flow: ControlFlow, back: Sequence[Edge]) -> list[_Body]:
-    """Find cycles that are left when the natural back edges are gone: they have two entries."""
-    closing = set(back)
-    forward = [e for e in flow.edges if e.source in flow.reachable and e not in closing]
-    if _is_acyclic(flow.reachable, forward):
-        return []
-    import networkx as nx
-
-    graph = nx.DiGraph((edge.source, edge.target) for edge in forward)
-    bodies = []
-    for component in nx.strongly_connected_components(graph):
-        inner = [e for e in forward if e.source in component and e.target in component]
-        if not inner:
-            continue
-        entries = {e.target for e in forward if e.target in component and e.source not in component}
-        header = min(entries or component)
-        latches = sorted({edge.source for edge in inner if edge.target == header})
-        bodies.append(_Body(header, latches, set(component), is_natural=False))
-    return bodies
-
-
-def _is_acyclic(nodes: Iterable[int], edges: Sequence[Edge]) -> bool:
-    waiting = {node: 0 for node in nodes}
-    following: dict[int, list[int]] = {node: [] for node in waiting}
-    for edge in edges:
-        waiting[edge.target] += 1
-        following[edge.source].append(edge.target)
-    ready = [node for node, count in waiting.items() if not count]
-    done = 0
-    while ready:
-        done += 1
-        for target in following[ready.pop()]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                ready.append(target)
-    return done == len(waiting)
-
-
-def _nest(flow: ControlFlow, bodies: Sequence[_Body]) -> tuple[Loop, ...]:
+def _nest(flow: ControlFlow, bodies: Sequence[Body]) -> tuple[Loop, ...]:
     """Order the loops, outer before inner, and find parents by the blocks they share."""
     bodies = sorted(bodies, key=lambda body: (body.header, -len(body.blocks)))
     by_size = sorted(range(len(bodies)), key=lambda i: -len(bodies[i].blocks))
@@ -200,7 +111,7 @@ def _nest(flow: ControlFlow, bodies: Sequence[_Body]) -> tuple[Loop, ...]:
 
 
 def _loop(
-    flow: ControlFlow, index: int, body: _Body, depth: int, parents: Sequence[int | None]
+    flow: ControlFlow, index: int, body: Body, depth: int, parents: Sequence[int | None]
 ) -> Loop:
     away = _out_of_line(flow, body)
     in_line = [flow.blocks[block] for block in body.blocks - away]
@@ -226,7 +137,7 @@ def _loop(
     )
 
 
-def _out_of_line(flow: ControlFlow, body: _Body) -> set[int]:
+def _out_of_line(flow: ControlFlow, body: Body) -> set[int]:
     """Give the blocks of a loop that stand behind an end of the program: slow paths.
 
     A program end between the header and a block, itself outside the loop, parts the code.
@@ -242,7 +153,7 @@ def _out_of_line(flow: ControlFlow, body: _Body) -> set[int]:
     return away
 
 
-def _backward_branches(flow: ControlFlow, bodies: Sequence[_Body]) -> tuple[NoLoop, ...]:
+def _backward_branches(flow: ControlFlow, bodies: Sequence[Body]) -> tuple[NoLoop, ...]:
     """Explain every branch to a lower address that closes no loop."""
     closing = {(latch, body.header) for body in bodies for latch in body.latches}
     found = []
