@@ -48,7 +48,8 @@ def _key(opened: Opened, setting: Setting) -> str | None:
     if opened.built:
         return None  # a build leaves a new file each time
     if request.stdin is not None:
-        content = request.stdin.encode("utf-8", "surrogatepass")
+        text = request.stdin
+        content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     elif not os.path.isfile(opened.path):
         return None  # a pipe can be read once only; a device never ends
     else:

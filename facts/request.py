@@ -34,4 +34,4 @@ class Request:
     what_if: tuple[str, ...] = ()
     kb: tuple[str, ...] = ()
     command: str = ""
-    stdin: str | None = field(default=None, repr=False)
+    stdin: str | bytes | None = field(default=None, repr=False)

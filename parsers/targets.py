@@ -39,10 +39,11 @@ def read_file(path: str) -> Target:
     data = _bytes_of(path)
     if not data:
         raise KneckError("the file is empty", Place(path), _HOW)
-    if is_cubin(data):
-        return Target(path, "cubin", data)
     if is_elf(data) or data.startswith((_ARCHIVE, _FATBIN, _WINDOWS)):
-        return Target(path, "container", data)
+        if not os.path.isfile(path):  # the vendor's tools would wait for it a second time
+            what = "device code cannot be read from a pipe"
+            raise KneckError(what, Place(path), "write it to a file; a pipe can carry SASS text")
+        return Target(path, "cubin" if is_cubin(data) else "container", data)
     for magic, what in _WRAPPED.items():
         if data.startswith(magic):
             raise KneckError(f"this is {what}", Place(path), "unpack it first")

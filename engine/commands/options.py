@@ -74,8 +74,16 @@ def request_from(target: str, options: dict[str, Any]) -> Request:
     """Make the request of the options that belong to it; text for `-` is read here."""
     known = {field.name for field in fields(Request)}
     given = {name: value for name, value in options.items() if name in known}
-    stdin = sys.stdin.read() if target == "-" else None
+    stdin = _standard_input() if target == "-" else None
     return Request(target=target, command=command_line(), stdin=stdin, **given)
+
+
+def _standard_input() -> str | bytes:
+    """Read all of standard input as bytes, since its encoding is judged as a file's is."""
+    if sys.stdin is None:  # closed
+        return b""
+    content: str | bytes = getattr(sys.stdin, "buffer", sys.stdin).read()
+    return content
 
 
 def command_line() -> str:
