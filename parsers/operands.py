@@ -49,6 +49,12 @@ def parse_operand(text: str) -> Operand:
     return operand
 
 
+def forget() -> None:
+    """Empty the memory of operands and forms, as in a process that has parsed nothing yet."""
+    _operands.clear()
+    _forms.clear()
+
+
 def _parse_new(text: str) -> Operand:
     if len(text) > _LONGEST_OPERAND:
         return Operand(text, "other")
