@@ -10,6 +10,7 @@ back in. Both steps are memoized.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -35,18 +36,29 @@ _NAN = float("nan")  # one object, so that equal operands compare equal
 _MEMO_LIMIT = 1 << 17  # entries; a library scan must not grow without end
 _LONGEST_OPERAND = 4096  # characters; nothing real is longer, and the lexer is not asked
 
-_operands: dict[str, Operand] = {}
+
+class _Operands(dict[str, Operand]):
+    """Operand by text; a text that is not there yet is parsed."""
+
+    def __missing__(self, text: str) -> Operand:
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        operand = self[text] = _parse_new(text)
+        return operand
+
+
+_operands = _Operands()
 _forms: dict[str, Operand] = {}
 
 
 def parse_operand(text: str) -> Operand:
     """Parse one operand; a text that the grammar has no rule for comes back as kind `other`."""
-    operand = _operands.get(text)
-    if operand is None:
-        if len(_operands) >= _MEMO_LIMIT:
-            _operands.clear()
-        operand = _operands[text] = _parse_new(text)
-    return operand
+    return _operands[text]
+
+
+def parse_operands(texts: Iterable[str]) -> tuple[Operand, ...]:
+    """Parse several operands, as `parse_operand` does."""
+    return tuple(map(_operands.__getitem__, texts))
 
 
 def forget() -> None:

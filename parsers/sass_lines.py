@@ -11,7 +11,7 @@ import re
 
 from .control import parse_notation, top_digits_to_control
 from .listing import Control, Instruction, Listing, Operand
-from .operands import parse_operand
+from .operands import parse_operands
 from .sass_headers import Headers
 
 Parsed = tuple[tuple[Operand, ...], tuple[str, ...]]  # operands, annotations
@@ -102,7 +102,7 @@ def operand_list(text: str) -> Parsed:
     text = text.strip()
     if not text:
         return (), annotations
-    return tuple([parse_operand(part) for part in split_operands(text)]), annotations
+    return parse_operands(split_operands(text)), annotations
 
 
 def split_operands(text: str) -> list[str]:
