@@ -54,6 +54,7 @@ class Steps:
         self.accesses = accesses
         self.timing = timing
         self._steps: dict[int, Step] = {}
+        self._following: dict[int, list[int]] = {}
         self._block_ends = {block.end - 1: block.index for block in flow.blocks}
 
     def at(self, position: int) -> Step:
@@ -69,6 +70,12 @@ class Steps:
 
     def following(self, position: int) -> list[int]:
         """Give the positions that may execute next; lanes that disagree are left out."""
+        found = self._following.get(position)
+        if found is None:
+            found = self._following[position] = self._followers(position)
+        return found
+
+    def _followers(self, position: int) -> list[int]:
         block = self._block_ends.get(position)
         if block is None:
             return [position + 1]

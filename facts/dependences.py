@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..parsers.collector import collector_paused
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
 from .dep_stalls import Stall, StallRow, stall_rows, stalls
@@ -51,6 +52,11 @@ class Dependences:
 
 def dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> Dependences:
     """Analyse the chosen loop; `values` are those that it was chosen with."""
+    with collector_paused():
+        return _dependences(values, tile, timing, roles)
+
+
+def _dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> Dependences:
     loops, flow = values.loops, values.flow
     instructions = flow.function.instructions
     steps = Steps(flow, values.accesses, timing)

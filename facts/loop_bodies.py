@@ -62,8 +62,13 @@ def _walk_back(flow: ControlFlow, header: int, latches: Iterable[int]) -> set[in
     return blocks & flow.reachable
 
 
-def irregular_bodies(flow: ControlFlow, back: Sequence[Edge]) -> list[Body]:
-    """Find cycles that are left when the natural back edges are gone: they have two entries."""
+def irregular_bodies(
+    flow: ControlFlow, back: Sequence[Edge], natural: Sequence[Body]
+) -> list[Body]:
+    """Find cycles that are left when the natural back edges are gone: they have two entries.
+
+    Natural loops that start on such a cycle belong to it.
+    """
     closing = set(back)
     forward = [e for e in flow.edges if e.source in flow.reachable and e not in closing]
     if _is_acyclic(flow.reachable, forward):
@@ -79,8 +84,20 @@ def irregular_bodies(flow: ControlFlow, back: Sequence[Edge]) -> list[Body]:
         entries = {e.target for e in forward if e.target in component and e.source not in component}
         header = min(entries or component)
         latches = sorted({edge.source for edge in inner if edge.target == header})
-        bodies.append(Body(header, latches, set(component), is_natural=False))
+        bodies.append(Body(header, latches, _with_inner(component, natural), is_natural=False))
     return bodies
+
+
+def _with_inner(component: set[int], natural: Sequence[Body]) -> set[int]:
+    blocks = set(component)
+    waiting = [body for body in natural if not body.blocks >= component]
+    while True:
+        inside = [body for body in waiting if body.header in blocks]
+        if not inside:
+            return blocks
+        waiting = [body for body in waiting if body.header not in blocks]
+        for body in inside:
+            blocks |= body.blocks
 
 
 def _is_acyclic(nodes: Iterable[int], edges: Sequence[Edge]) -> bool:

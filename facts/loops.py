@@ -87,7 +87,7 @@ def find_loops(flow: ControlFlow) -> Loops:
         for header, latches in by_header.items()
         for body in bodies_of_header(flow, header, latches)
     ]
-    bodies += irregular_bodies(flow, back)
+    bodies += irregular_bodies(flow, back, bodies)
     return Loops(flow, _nest(flow, bodies), _backward_branches(flow, bodies))
 
 

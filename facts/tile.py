@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ..parsers.collector import collector_paused
 from ..parsers.listing import Instruction
-from .loop_choice import Rejected, choose, executed
+from .loop_choice import Choice, Rejected, choose, executed
 from .loop_conditions import Conditions
 from .loop_ranges import Ranges
 from .loop_roles import Role, Roles
@@ -84,10 +85,12 @@ class _Block:
 
 def tile_loop(loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop | None:
     """Choose the K-tile loop and count one iteration of it, None where there is no such loop."""
-    choice = choose(loops, roles, ranges)
-    if choice is None:
-        return None
+    with collector_paused():
+        choice = choose(loops, roles, ranges)
+        return None if choice is None else _tile(choice, loops, roles, ranges)
 
+
+def _tile(choice: Choice, loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop:
     @cache
     def work(block: int) -> int:
         found = [roles.of(i) for i in loops.flow.instructions(block) if not i.never_executes]
