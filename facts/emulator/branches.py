@@ -86,6 +86,7 @@ class Branches:
             machine.doubt.unknown_branches.add(last.address)
         if leaving.any():
             machine.alive = machine.alive & ~leaving
+            machine.state.alive = machine.alive
         machine.go(block.index + 1, lanes.mask & ~leaving)
 
     def _jump(self, block: Block, last: Instruction, lanes: Lanes, condition: Cell) -> None:
@@ -118,6 +119,7 @@ class Branches:
         if backward:
             first = code[blocks[target].first].address
             machine.doubt.unknown_loops.add((first, last.address))
+            machine.log.guesses.append(len(machine.log) - 1)
             count = self.trips.get(block.index, 0) + 1
             if count >= machine.limits.unknown_trips:
                 self.trips.pop(block.index, None)

@@ -12,7 +12,7 @@ from ...parsers.listing import Instruction, Operand
 from .logic import lookup
 from .parts import Builder, Run, immediate
 from .state import Getter, State
-from .values import Cell, Partly, known_in, lifted, partly, plain_values, signed
+from .values import Cell, Partly, known_in, lifted, partly, plain_values, signed, unknown
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
@@ -84,7 +84,7 @@ def joined(join: Any, a: Cell, b: Cell) -> Cell:
 
 
 def _whole(cell: Cell) -> bool:
-    return cell is not None and type(cell) is not Partly
+    return not unknown(cell) and type(cell) is not Partly
 
 
 def _opposite(value: Any) -> Any:
@@ -239,7 +239,7 @@ def vote(instruction: Instruction, state: State) -> Run | None:
 
     def run() -> None:
         value = get()
-        if value is None or type(value).__name__ == "Partly":
+        if unknown(value) or type(value) is Partly:
             for _, put in targets:
                 put(None)
             return

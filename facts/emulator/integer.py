@@ -9,7 +9,21 @@ import numpy as np
 from ...parsers.listing import Instruction, Operand
 from .parts import Builder, Parts, Run, immediate, parts
 from .state import Getter, Setter, State
-from .values import MASK, high, lifted, low, pair, signed, signed_wide, wide
+from .values import (
+    MASK,
+    Cell,
+    Drift,
+    Partly,
+    additive,
+    high,
+    lifted,
+    low,
+    pair,
+    signed,
+    signed_wide,
+    unknown,
+    wide,
+)
 
 
 def _terms(state: State, sources: tuple[Operand, ...]) -> list[Getter]:
@@ -47,7 +61,13 @@ def add3(instruction: Instruction, state: State) -> Run | None:
     terms = [*_terms(state, p.sources), *map(_as_number, into)]
 
     def run() -> None:
-        total = lifted(_long_sum, *(term() for term in terms))
+        values = [term() for term in terms]
+        if any(map(unknown, values)):
+            put(additive(_low_sum, *values))
+            for carry in carries:
+                carry(None)
+            return
+        total = lifted(_long_sum, *values)
         put(lifted(low, total))
         over = lifted(high, total)
         for position, carry in enumerate(carries):
@@ -59,8 +79,8 @@ def add3(instruction: Instruction, state: State) -> Run | None:
 def _plain_sum(put: Setter, words: list[Getter]) -> Run:
     if len(words) == 3:
         first, second, third = words
-        return lambda: put(lifted(_sum, first(), second(), third()))
-    return lambda: put(lifted(_sum, *(word() for word in words)))
+        return lambda: put(additive(_sum, first(), second(), third()))
+    return lambda: put(additive(_sum, *(word() for word in words)))
 
 
 def _as_number(get: Getter) -> Getter:
@@ -85,6 +105,10 @@ def _long_sum(*values: Any) -> Any:
     for value in values:
         total = total + (value if type(value) is int else value.astype(np.uint64))
     return total
+
+
+def _low_sum(*values: Any) -> Any:
+    return low(_long_sum(*values))
 
 
 def _above(value: Any, limit: int) -> Any:
@@ -130,14 +154,31 @@ def multiply_add(instruction: Instruction, state: State) -> Run | None:
     by, plus = immediate(p.sources[1]), p.sources[2]
     if carry:
         into = _as_number(carry[0])
-        return lambda: put(lifted(_product, a(), b(), c(), into()))
+        return lambda: put(additive(_sum, _multiple(a(), b()), c(), into()))
     if p.sources[0].text.startswith("RZ") or p.sources[0].text.startswith("URZ"):
         return lambda: put(c())
     if by == 1:
-        return lambda: put(lifted(_sum, a(), c()))
+        return lambda: put(additive(_sum, a(), c()))
     if plus.text in ("RZ", "URZ"):
-        return lambda: put(lifted(_times, a(), b()))
-    return lambda: put(lifted(_product, a(), b(), c()))
+        return lambda: put(_multiple(a(), b()))
+
+    def run() -> None:
+        left, right, addend = a(), b(), c()
+        if unknown(left) or unknown(right) or unknown(addend):
+            put(additive(_sum, _multiple(left, right), addend))
+        else:
+            put(lifted(_product, left, right, addend))
+
+    return run
+
+
+def _multiple(a: Cell, b: Cell) -> Any:
+    """Multiply; a drifting value times a known number drifts on."""
+    if type(a) is Drift and not unknown(b) and type(b) is not Partly:
+        return Drift(_times(a.values, b), a.uniform)
+    if type(b) is Drift and not unknown(a) and type(a) is not Partly:
+        return Drift(_times(a, b.values), b.uniform)
+    return lifted(_times, a, b)
 
 
 def _times(a: Any, b: Any) -> Any:
@@ -169,7 +210,7 @@ def _multiply_wide(instruction: Instruction, state: State, p: Parts) -> Run:
         return lifted(_sum_long, lifted(exact, a(), b()), c(), *(carry() for carry in into))
 
     if "WIDE" in instruction.modifiers:
-        write: Run = write_long(state, p.to, value)
+        write: Run = _write_wide(state, p, (a, b), value)
     else:
         put = state.target(p.to)
         write = lambda: put(lifted(high, value()))  # noqa: E731
@@ -183,6 +224,32 @@ def _multiply_wide(instruction: Instruction, state: State, p: Parts) -> Run:
             carry(overflow)
 
     return run
+
+
+def _write_wide(state: State, p: Parts, factors: tuple[Getter, Getter], value: Getter) -> Run:
+    """Write a wide product and sum; of an unknown index what the addend tells goes on."""
+    put_low, put_high = state.target(p.to), state.target(p.to, 1)
+    base_low, base_high = state.integer(p.sources[2]), state.integer(p.sources[2], 1)
+
+    def run() -> None:
+        left, right = factors[0](), factors[1]()
+        if unknown(left) or unknown(right) or unknown(base_low()) or unknown(base_high()):
+            lo = additive(_sum, _multiple(left, right), base_low())
+            put_high(_beyond(base_high()))
+            put_low(lo)
+            return
+        total = value()
+        put_low(lifted(low, total))
+        put_high(lifted(high, total))
+
+    return run
+
+
+def _beyond(word: Cell) -> Cell:
+    """Give the high word of a sum whose low word drifts: that of the base, give or take a carry."""
+    if word is None or type(word) in (Drift, Partly):
+        return word if type(word) is Drift else None
+    return Drift(word, False)
 
 
 def _overflows(product: Any, addend: Any) -> Any:
@@ -205,7 +272,13 @@ def shift_add(instruction: Instruction, state: State) -> Run | None:
         into = [_as_number(state.predicate(x)) for x in p.conditions if "X" in modifiers]
 
         def run() -> None:
-            total = lifted(_shifted_sum, a(), b(), scale, *(carry() for carry in into))
+            left, right = a(), b()
+            if unknown(left) or unknown(right):
+                put(additive(_sum, _multiple(left, 1 << scale), right))
+                for carry in carries:
+                    carry(None)
+                return
+            total = lifted(_shifted_sum, left, right, scale, *(carry() for carry in into))
             put(lifted(low, total))
             for carry in carries:
                 carry(lifted(_above, lifted(high, total), 0))
@@ -213,10 +286,19 @@ def shift_add(instruction: Instruction, state: State) -> Run | None:
         return run
     a, b = state.integer(p.sources[0]), state.integer(p.sources[1])
     into = [_as_number(state.predicate(x)) for x in p.conditions if "X" in modifiers]
-    if "SX32" in modifiers:
-        return lambda: put(lifted(_high_signed, a(), b(), scale, *(carry() for carry in into)))
-    c = state.integer(p.sources[2])
-    return lambda: put(lifted(_high_sum, a(), c(), b(), scale, *(carry() for carry in into)))
+    c = state.integer(p.sources[2]) if "SX32" not in modifiers else None
+
+    def upper() -> None:
+        left, right, carried = a(), b(), [carry() for carry in into]
+        top: Cell = c() if c is not None else 0
+        if unknown(left) or unknown(top) or any(map(unknown, carried)):
+            put(_beyond(right) if into else None)
+        elif c is None:
+            put(lifted(_high_signed, left, right, scale, *carried))
+        else:
+            put(lifted(_high_sum, left, top, right, scale, *carried))
+
+    return upper
 
 
 def _shifted_sum(a: Any, b: Any, scale: int, carry: Any = 0) -> Any:

@@ -34,6 +34,23 @@ class Sample:
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an integer array holds: element i is `start + i * numerator // denominator`."""
+
+    element_bytes: int
+    start: int = 0
+    numerator: int = 0
+    denominator: int = 1
+
+    def words(self, offset: Array) -> Array:
+        """Give the 32-bit words at byte offsets."""
+        index = offset.astype(np.int64) // self.element_bytes
+        value = self.start + index * self.numerator // self.denominator
+        upper = (offset.astype(np.int64) % self.element_bytes) >= 4
+        return np.where(upper, value >> 32, value).astype(np.uint64).astype(np.uint32)
+
+
 @dataclass(frozen=True)
 class Launch:
     """Grid, block and parameters of one launch, with the sampled blocks."""
@@ -44,6 +61,7 @@ class Launch:
     samples: tuple[Sample, ...]
     parameters: Mapping[int, int] = field(default_factory=dict)  # byte offset -> byte, known ones
     banks: Mapping[int, bytes] = field(default_factory=dict)
+    contents: Mapping[int, Contents] = field(default_factory=dict)  # by array, see `array_of`
 
     @cached_property
     def threads(self) -> int:
@@ -180,10 +198,32 @@ def choose_samples(grid: tuple[int, int, int], warps: int, most_threads: int) ->
     return tuple(changed) + tuple(Sample(index, 1.0) for index in extra)
 
 
+def scattered_samples(
+    grid: tuple[int, int, int], warps: int, most_threads: int
+) -> tuple[Sample, ...]:
+    """Choose blocks all over the grid, each for the same share of it.
+
+    A rank-1 lattice: the linear index walks by the golden section, so that rows and columns are
+    both covered.
+    """
+    total = grid[0] * grid[1] * grid[2]
+    count = min(total, max(8, most_threads // (warps * WARP)))
+    golden = 0.6180339887498949
+    linear = sorted({int((0.5 + i * golden) % 1.0 * total) for i in range(count)})
+    weight = total / len(linear)
+    return tuple(
+        Sample((i % grid[0], i // grid[0] % grid[1], i // (grid[0] * grid[1])), weight)
+        for i in linear
+    )
+
+
 def _three(n: int) -> list[tuple[int, float]]:
+    """Give first, middle and last; an even number has two in the middle."""
     if n <= 3:
         return [(i, 1.0) for i in range(n)]
-    return [(0, 1.0), (n // 2, float(n - 2)), (n - 1, 1.0)]
+    half = (n - 2) / 2
+    middle = [((n - 1) // 2, half), (n // 2, half)] if n % 2 == 0 else [(n // 2, 2 * half)]
+    return [(0, 1.0), *middle, (n - 1, 1.0)]
 
 
 def _product(axes: Sequence[Sequence[tuple[int, float]]]) -> tuple[Sample, ...]:
@@ -228,6 +268,11 @@ def parameter_bytes(
 def array_address(position: int) -> int:
     """Give the made-up address of the array at a position of the argument list."""
     return FIRST_POINTER + position * POINTER_SPACING
+
+
+def array_of(address: int) -> int:
+    """Give the number under which an array's made-up addresses are found."""
+    return address // POINTER_SPACING
 
 
 def scalar_bytes(dtype: str, value: float | int) -> bytes:

@@ -10,7 +10,7 @@ from ...parsers.listing import Instruction
 from .integer import write_long
 from .parts import Builder, Run, immediate, parts
 from .state import State
-from .values import MASK, Plain, lifted, pair, signed
+from .values import MASK, Drift, Plain, lifted, pair, signed
 
 
 def lookup(table: int, a: Plain, b: Plain, c: Plain) -> Any:
@@ -203,7 +203,12 @@ def to_uniform(instruction: Instruction, state: State) -> Run | None:
     if not p.sources or p.out:
         return None
     put, a = state.target(p.to), state.integer(p.sources[0])
-    return lambda: put(lifted(lambda value: first_of_warp(value, state), a()))
+
+    def run() -> None:
+        value = a()
+        put(value if type(value) is Drift else lifted(lambda v: first_of_warp(v, state), value))
+
+    return run
 
 
 def first_of_warp(value: Any, state: State) -> Any:

@@ -13,9 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .steady import Window, windows_until_change
 from .trace import Lanes
-from .values import Array, Cell, Partly, same
+from .values import Array, Cell, Partly, same, unknown
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -135,9 +137,9 @@ def _deltas(
 def difference(a: Cell, b: Cell) -> Cell:
     """Give b - a modulo 2^32; None for what is unknown or a predicate."""
     for cell in (a, b):
-        if cell is None or type(cell) is Partly or isinstance(cell, bool):
+        if unknown(cell) or type(cell) is Partly or isinstance(cell, bool):
             return None
-    if getattr(a, "dtype", None) == bool or getattr(b, "dtype", None) == bool:
+    if getattr(a, "dtype", None) == np.bool_ or getattr(b, "dtype", None) == np.bool_:
         return None
     result = b - a  # type: ignore[operator]
     return result & 0xFFFFFFFF if type(result) is int else result
@@ -148,8 +150,6 @@ def _moved(value: Cell, delta: Cell, times: int) -> Cell:
         return value
     if type(value) is int and type(delta) is int:
         return value + delta * times & 0xFFFFFFFF
-    import numpy as np
-
     step = np.asarray(delta, np.uint32).astype(np.uint64) * np.uint64(times)
     moved: Array = (np.asarray(value, np.uint32).astype(np.uint64) + step).astype(np.uint32)
     return moved

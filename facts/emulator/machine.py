@@ -16,14 +16,17 @@ import numpy as np
 
 from . import branches
 from .barriers import Barriers
+from .launch import POINTER_SPACING, array_of
 from .loops import LoopTable
 from .memory import build_access
 from .program import CONVERGENCE, Block, Program, Step
 from .semantics import BUILDERS, DATA
 from .state import Getter, State
-from .trace import Lanes, LaneTable, Log
-from .values import Array, Cell, Partly, known_in
+from .trace import Lanes, LaneTable, Log, Touch
+from .values import Array, Cell, Drift, Partly, known_in, plain_values, unknown
 
+NARROW = frozenset({"U8", "S8", "U16", "S16"})
+LOADS = frozenset({"LDG", "LD", "LDS"})
 CHECK_EVERY = 64  # blocks between two looks at the clock
 
 
@@ -56,6 +59,19 @@ class Compiled:
     guard: Getter | None
     run: Any  # the semantics, or None: results unknown
     access: Any  # records the access, or None
+
+
+def _agrees(cell: Cell, lanes: Array) -> bool:
+    """Tell whether the threads of each warp hold the same address, or one that differs by nothing."""
+    if type(cell) is Drift:
+        return cell.uniform and _agrees(cell.values, lanes)
+    if type(cell) is int:
+        return True
+    if not isinstance(cell, np.ndarray):
+        return False
+    rows, used = cell.reshape(-1, 32), lanes.reshape(-1, 32)
+    first = rows[np.arange(len(rows)), used.argmax(axis=1)]
+    return bool(((rows == first[:, None]) | ~used).all())
 
 
 class Machine:
@@ -108,7 +124,7 @@ class Machine:
         log.lanes.append(lanes)
         log.weights.append(1.0)
         log.first_touch.append(len(log.touches))
-        results: list[tuple[Any, ...]] = []
+        results: list[tuple[Any, ...] | None] = []
         log.results.append(results)
         steps = self.compiled.get(block.index)
         if steps is None:
@@ -117,8 +133,16 @@ class Machine:
         for one in steps:
             operands = self._step(one, lanes)
             if one.step.control:
-                results.append((operands, *map(self.state.at, one.step.writes)))
+                results.append(self._result(one.step, operands))
         self.branch_lanes.leave(block, lanes)
+
+    def _result(self, step: Step, operands: Any) -> tuple[Any, ...] | None:
+        """Give what a step compared and wrote; None where all of it is unknown."""
+        values = [self.state.at(number) for number in step.writes]
+        for value in values:
+            if not unknown(value):
+                return (operands, *values)
+        return None
 
     def _enter(self, lanes: Lanes) -> None:
         state = self.state
@@ -138,8 +162,7 @@ class Machine:
     def _guarded(self, one: Compiled, lanes: Lanes, condition: Cell) -> Any:
         """Run a step in the threads where its guard holds; where that is unknown, forget results."""
         known = known_in(condition, (self.state.size,))
-        values = condition.values if type(condition) is Partly else condition
-        holds = lanes.mask & known & np.asarray(values if values is not None else False, np.bool_)
+        holds = lanes.mask & known & plain_values(condition, known.shape).astype(np.bool_)
         unknown = lanes.mask & ~known
         result = None
         if holds.any():
@@ -173,8 +196,36 @@ class Machine:
         return None
 
     def _forget(self, step: Step) -> None:
+        """Make results unknown; what a load brings from one address is the same for the warp."""
+        value: Cell = None
+        if step.instruction.opcode in LOADS and self.log.touches:
+            touch = self.log.touches[-1]
+            if touch.instruction is step.instruction:
+                if self.state.launch.contents and self._load(step, touch):
+                    return
+                if _agrees(touch.low, touch.lanes):
+                    value = Drift(0, True)
         for number in step.writes:
-            self.state.put_at(number, None)
+            self.state.put_at(number, value)
+
+    def _load(self, step: Step, touch: Touch) -> bool:
+        """Load from an array whose contents are given; False where that does not apply."""
+        if any(unknown(cell) or type(cell) is Partly for cell in (touch.low, touch.high)):
+            return False
+        shape = (self.state.size,)
+        high = plain_values(touch.high, shape).astype(np.int64) << 32
+        place = (high | plain_values(touch.low, shape).astype(np.int64))[touch.lanes]
+        number = array_of(int(place[0]))
+        contents = self.state.launch.contents.get(number)
+        if contents is None or NARROW & set(step.instruction.modifiers):
+            return False
+        if np.any(place // POINTER_SPACING != number):
+            return False
+        offset = np.zeros(shape, np.int64)
+        offset[touch.lanes] = place - number * POINTER_SPACING
+        for word, number in enumerate(step.writes):
+            self.state.put_at(number, contents.words(offset + 4 * word))
+        return True
 
     def _compile(self, step: Step) -> Compiled:
         instruction = step.instruction

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from ...parsers.listing import Instruction, Operand
 from .parts import Run
 from .state import Getter, State
 from .trace import Log, Touch
-from .values import Cell, add, high, lifted, low, merge, pair
+from .values import Cell, add, additive, high, lifted, low, merge, pair, unknown
 
 _SHARED = frozenset({"LDS", "STS", "LDSM", "STSM", "ATOMS"})
 _LOCAL = frozenset({"LDL", "STL"})
@@ -42,7 +44,7 @@ def _single(state: State, operand: Operand) -> Getter:
     def address() -> Cell:
         value: Cell = offset
         for term in terms:
-            value = lifted(add, value, term())
+            value = additive(add, value, term())
         return value
 
     return address
@@ -52,31 +54,40 @@ def _scaled(value: Any, by: int) -> Any:
     return value * by & 0xFFFFFFFF if type(value) is int else value * np.uint32(by)
 
 
-def _double(state: State, operand: Operand) -> Getter:
-    """Add up a 64-bit address: register pair (or zero-extended register), uniform pair, offset."""
+def _double(state: State, operand: Operand) -> Callable[[], tuple[Cell, Cell]]:
+    """Add up a 64-bit address (register pair or extended register, uniform pair, offset) in words."""
     offset = (operand.offset or 0) & (1 << 64) - 1
     uniforms = operand.uniforms[1:] if operand.space == "desc" else operand.uniforms
-    terms: list[Getter] = []
+    terms: list[tuple[Getter, Getter]] = []
     if operand.registers:
         number, file = operand.registers[0], state.registers
-        if "U32" in operand.suffixes:
-            terms.append(lambda: file[number])
-        else:
-            terms.append(lambda: lifted(pair, file[number], file[number + 1]))
+        upper: Getter = (lambda: 0) if "U32" in operand.suffixes else (lambda: file[number + 1])
+        terms.append((lambda: file[number], upper))
     for uniform in uniforms[:1]:
-        terms.append(
-            lambda uniform=uniform: lifted(  # type: ignore[misc]
-                pair, state.uniforms[uniform], state.uniforms[uniform + 1]
-            )
-        )
+        wide = state.uniforms
+        terms.append((partial(wide.__getitem__, uniform), partial(wide.__getitem__, uniform + 1)))
 
-    def address() -> Cell:
+    def address() -> tuple[Cell, Cell]:
+        pairs = [(lo(), hi()) for lo, hi in terms]
+        if any(unknown(lo) or unknown(hi) for lo, hi in pairs):
+            words = [lo for lo, _ in pairs]
+            return (
+                additive(_sum_words, offset & 0xFFFFFFFF, *words),
+                additive(_sum_words, *(hi for _, hi in pairs)),
+            )
         value: Any = offset
-        for term in terms:
-            value = lifted(_sum_long, value, term())
-        return value  # type: ignore[no-any-return]
+        for lo, hi in pairs:
+            value = lifted(_sum_long, value, lifted(pair, lo, hi))
+        return lifted(low, value), lifted(high, value)
 
     return address
+
+
+def _sum_words(*values: Any) -> Any:
+    total: Any = 0
+    for value in values:
+        total = add(total, value)
+    return total
 
 
 def _sum_long(a: Any, b: Any) -> Any:
@@ -101,8 +112,7 @@ def build_access(instruction: Instruction, state: State, log: Log) -> Run | None
         to, source = _single(state, memories[0]), _double(state, memories[-1])
 
         def copy() -> None:
-            value = source()
-            touch = _record(log, state, instruction, lifted(low, value), lifted(high, value))
+            touch = _record(log, state, instruction, *source())
             touch.shared_low = to()
 
         return copy
@@ -115,8 +125,7 @@ def build_access(instruction: Instruction, state: State, log: Log) -> Run | None
     data = [state.bits(observed, i) for i in range(words(instruction))] if observed else []
 
     def touch_global() -> None:
-        value = get()
-        touch = _record(log, state, instruction, lifted(low, value), lifted(high, value))
+        touch = _record(log, state, instruction, *get())
         touch.data = tuple(word() for word in data)
 
     return touch_global

@@ -8,11 +8,12 @@ writes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...parsers.listing import Function, Instruction
 from ...parsers.sass import branch_target, branch_targets
 from ..dep_operands import Access, OperandRules
+from .semantics import DATA
 
 EXITS = frozenset({"EXIT", "KILL", "BPT"})
 JUMPS = frozenset({"BRA", "JMP", "BRX", "BRXU", "JMX", "JMXU", "CALL", "RET"})
@@ -47,6 +48,7 @@ class Block:
     first: int  # positions in the function
     end: int
     steps: list[Step] = field(default_factory=list)
+    controls: list[Step] = field(default_factory=list)  # the steps that control depends on
     last: Instruction | None = None  # the branch or exit at the end
     targets: tuple[int, ...] = ()  # block indices that it may go to
     wanted: frozenset[int] = frozenset()  # registers that control needs on entry
@@ -118,7 +120,7 @@ def exact_access(instruction: Instruction, rules: OperandRules) -> Access:
     count = columns // 4 if "F16" in instruction.modifiers else columns // 2
     first = instruction.operands[0].registers
     writes = tuple(range(first[0], first[0] + count)) if first else ()
-    return Access(access.reads, writes, access.data, access.guard)
+    return replace(access, writes=writes)
 
 
 class _Bits:
@@ -126,7 +128,7 @@ class _Bits:
 
     def __init__(self, instruction: Instruction, access: Access, observe: bool) -> None:
         opcode = instruction.opcode
-        self.reads = _set(access.reads)
+        self.reads = 0 if opcode in DATA and opcode not in ADDRESSED else _set(access.reads)
         self.writes = _set(access.writes)
         self.guard = _set(() if access.guard is None else (access.guard,))
         self.always = access.guard is None
@@ -171,6 +173,7 @@ def _select(program: Program, rules: OperandRules, observe: bool) -> None:
             into_wanted = _before(fact, into_wanted, addresses=observe)
             into_needed = _before(fact, into_needed, addresses=True)
         block.steps = steps[::-1]
+        block.controls = [step for step in block.steps if step.control]
         block.wanted = frozenset(_members(wanted[block.index]))
         block.needed = frozenset(_members(needed[block.index]))
 

@@ -37,6 +37,7 @@ class State:
     lanes: Array | None = None
     warp_lanes: Array | None = None
     observe: bool = False  # keep what stores write
+    alive: Array | None = None  # threads that have not left yet; None: all that exist
 
     @property
     def size(self) -> int:
@@ -45,7 +46,9 @@ class State:
 
     def mask(self) -> Array:
         """Give the executing threads as an array."""
-        return self.launch.alive if self.lanes is None else self.lanes
+        if self.lanes is not None:
+            return self.lanes
+        return self.launch.alive if self.alive is None else self.alive
 
     # -- reading ---------------------------------------------------------------------------
 

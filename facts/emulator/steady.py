@@ -12,7 +12,7 @@ from .compare import relation
 from .parts import immediate
 from .program import Program, Step
 from .trace import Log, Touch
-from .values import Array, Cell, Partly, same
+from .values import Array, Cell, Partly, same, unknown
 
 SECTOR = 32
 NEVER = 1 << 40
@@ -38,7 +38,8 @@ class Window:
         """Tell whether both ran the same blocks, with the same threads, equally often."""
         log, s, m, e = self.log, self.start, self.middle, self.end
         return (
-            log.blocks[s:m] == log.blocks[m:e]
+            not (log.guesses and log.guesses[-1] >= s)  # trips that data decides
+            and log.blocks[s:m] == log.blocks[m:e]
             and log.weights[s:m] == log.weights[m:e]
             and all(a is b for a, b in zip(log.lanes[s:m], log.lanes[m:e], strict=True))
             and len(self.touches()[0]) == len(self.touches()[1])
@@ -81,15 +82,24 @@ class _Label:
         return type(self.delta) is int and self.delta == 0
 
 
+_CONSTANT = _Label(0)
+
+
 @dataclass(eq=False)
 class _Walk:
     """One pass over the control steps of a window."""
 
-    labels: dict[int, _Label] = field(default_factory=dict)
+    labels: dict[int, _Label] = field(default_factory=dict)  # of registers that are not constant
     limit: int = NEVER
 
     def label(self, number: int) -> _Label:
-        return self.labels.get(number) or _Label(0)
+        return self.labels.get(number, _CONSTANT)
+
+    def put(self, number: int, label: _Label) -> None:
+        if label.constant:
+            self.labels.pop(number, None)
+        else:
+            self.labels[number] = label
 
     def bound(self, windows: int) -> None:
         self.limit = min(self.limit, windows)
@@ -105,14 +115,13 @@ def windows_until_change(
     walk = _Walk()
     log = window.log
     for number in deltas:
-        walk.labels[number] = _Label(deltas[number])
+        walk.put(number, _Label(deltas[number]))
     length = window.middle - window.start
     for offset in range(length):
         block = program.blocks[log.blocks[window.middle + offset]]
         lanes = log.lanes[window.middle + offset].mask
         before, after = log.results[window.start + offset], log.results[window.middle + offset]
-        controls = [step for step in block.steps if step.control]
-        for step, old, new in zip(controls, before, after, strict=True):
+        for step, old, new in zip(block.controls, before, after, strict=True):
             if not _follow(walk, step, old, new, lanes):
                 return None
         if not _branch_is_steady(walk, block.last):
@@ -151,16 +160,26 @@ def _branch_is_steady(walk: _Walk, last: Any) -> bool:
 def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     """Label what one step writes; False where the window cannot be steady."""
     instruction = step.instruction
+    labels = walk.labels.keys()
+    if old is None or new is None:  # data that stays unknown; or does not
+        for number in step.writes:
+            walk.labels.pop(number, None)
+        return old is new
+    if not instruction.predicate and labels.isdisjoint(step.reads):
+        if not labels.isdisjoint(step.writes):
+            for number in step.writes:
+                walk.labels.pop(number, None)
+        return True
     guard = _guard_numbers(instruction.predicate) if instruction.predicate else []
     inputs = [walk.label(number) for number in (*step.reads, *guard)]
     changes = [_change(a, b) for a, b in zip(old[1:], new[1:], strict=True)]
     if any(label.delta is None for label in inputs):
         for number, value in zip(step.writes, new[1:], strict=True):
-            walk.labels[number] = _Label(None, value)
+            walk.put(number, _Label(None, value))
         return True
     if all(label.constant for label in inputs):
         for number, value, change in zip(step.writes, new[1:], changes, strict=True):
-            walk.labels[number] = _Label(change, value)
+            walk.put(number, _Label(change, value))
         return True
     opcode = instruction.opcode
     if opcode in _ORDERS:
@@ -169,15 +188,15 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     linear = _keeps_linear(walk, step, inputs, changes, new)
     for number, value, change in zip(step.writes, new[1:], changes, strict=True):
         if not linear:
-            walk.labels[number] = _Label(None, value)
+            walk.put(number, _Label(None, value))
         elif number >= 512:  # a carry: constant until the sum passes a power of two
             if change is None or not _zero(change):
-                walk.labels[number] = _Label(None)
+                walk.put(number, _Label(None))
             else:
                 walk.bound(_until_wrap(walk, step, changes, new))
-                walk.labels[number] = _Label(0, value)
+                walk.put(number, _Label(0, value))
         else:
-            walk.labels[number] = _Label(change, value)
+            walk.put(number, _Label(change, value))
     return True
 
 
@@ -242,7 +261,7 @@ def _until_wrap(walk: _Walk, step: Step, changes: Any, new: Any) -> int:
     ]
     least = NEVER
     for cell, change, factor in moving:
-        if cell is None or type(cell) is Partly:
+        if unknown(cell) or type(cell) is Partly:
             return 0
         value = np.asarray(cell).astype(np.int64)
         delta = _signed(change)
@@ -297,7 +316,7 @@ def _compare(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     da, db = _change(a0, a1), _change(b0, b1)
     if da is None or db is None or {"U64", "S64"} & set(instruction.modifiers):
         for number, value in zip(step.writes, new[1:], strict=True):
-            walk.labels[number] = _Label(None, value)
+            walk.put(number, _Label(None, value))
         return True
     name = relation(instruction.modifiers) or "LT"
     unsigned = "U32" in instruction.modifiers
@@ -306,7 +325,7 @@ def _compare(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     walk.bound(_until_turn(name, unsigned, (a1, b1), (da, db), lanes))
     for number, a, b in zip(step.writes, old[1:], new[1:], strict=True):
         change = _change(a, b)
-        walk.labels[number] = _Label(0 if number >= 512 else change, b)
+        walk.put(number, _Label(0 if number >= 512 else change, b))
         if number >= 512 and not same(a, b):
             return False
     return True
@@ -358,9 +377,9 @@ def _change(a: Cell, b: Cell) -> Any:
     if same(a, b):
         return 0
     for cell in (a, b):
-        if cell is None or type(cell) is Partly or isinstance(cell, bool):
+        if unknown(cell) or type(cell) is Partly or isinstance(cell, bool):
             return None
-        if getattr(cell, "dtype", None) == bool:
+        if getattr(cell, "dtype", None) == np.bool_:
             return None
     result = b - a  # type: ignore[operator]
     return result & 0xFFFFFFFF if type(result) is int else result

@@ -48,9 +48,10 @@ class Log:
     blocks: list[int] = field(default_factory=list)
     lanes: list[Lanes] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
-    results: list[list[tuple[Any, ...]]] = field(default_factory=list)  # of control steps
+    results: list[list[tuple[Any, ...] | None]] = field(default_factory=list)  # of control steps
     touches: list[Touch] = field(default_factory=list)
     first_touch: list[int] = field(default_factory=list)  # index into touches, per entry
+    guesses: list[int] = field(default_factory=list)  # entries that jumped back on unknown data
 
     def __len__(self) -> int:
         return len(self.blocks)

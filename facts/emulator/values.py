@@ -1,10 +1,11 @@
 """What a register holds over all emulated threads: a value that may be unknown.
 
-A cell is one of four things, so that the common cases cost nothing:
+A cell is one of five things, so that the common cases cost nothing:
   int      the same known value in every thread
   array    a known value per thread (uint32, or bool for predicates)
   None     unknown in every thread
   Partly   known in some threads only
+  Drift    unknown, but a sum of a known part and something that all threads of a warp may share
 Operations are plain functions on ints and arrays; `lifted` makes them work on cells. Arrays are
 never changed in place, so cells can be shared and kept.
 """
@@ -32,7 +33,45 @@ class Partly:
     known: Array
 
 
-Cell = int | Array | None | Partly
+@dataclass(frozen=True, slots=True, eq=False)
+class Drift:
+    """A value of which only a part is known: the rest is data.
+
+    `uniform` tells that the rest is the same for all threads of a warp, as after a load from one
+    address: the distances between lanes are then known. Only sums and multiples keep it.
+    """
+
+    values: Plain
+    uniform: bool
+
+
+Cell = int | Array | None | Partly | Drift
+
+
+def unknown(cell: Cell) -> bool:
+    """Tell whether nothing definite is known in any thread."""
+    return cell is None or type(cell) is Drift
+
+
+def additive(function: Callable[..., Any], *cells: Cell) -> Any:
+    """Apply a sum or multiple: what is known of a drifting value goes on."""
+    if not any(unknown(cell) for cell in cells):
+        return lifted(function, *cells)
+    if any(type(cell) is Partly for cell in cells):
+        return None
+    uniform, known, parts = True, False, []
+    for cell in cells:
+        if cell is None:
+            uniform = False
+            parts.append(0)
+        elif type(cell) is Drift:
+            uniform = uniform and cell.uniform
+            known = known or type(cell.values) is not int or cell.values != 0
+            parts.append(cell.values)
+        else:
+            known = known or type(cell) is not int or cell != 0
+            parts.append(cell)
+    return Drift(function(*parts), uniform) if uniform or known else None
 
 
 def wrap(value: Plain) -> Plain:
@@ -111,7 +150,7 @@ def lifted(function: Callable[..., Any], *cells: Cell) -> Any:
     """
     known: Array | None = None
     for cell in cells:
-        if cell is None:
+        if cell is None or type(cell) is Drift:
             return None
         if type(cell) is Partly:
             known = cell.known if known is None else known & cell.known
@@ -139,6 +178,8 @@ def merge(mask: Array, new: Cell, old: Cell) -> Cell:
     """Give `new` in the threads of the mask and `old` in the others."""
     if new is old:
         return new
+    if type(new) is Drift or type(old) is Drift:
+        return _merge_drift(mask, new, old)
     if new is not None and old is not None and type(new) is not Partly and type(old) is not Partly:
         if isinstance(new, int) and isinstance(old, int):
             if new == old:
@@ -154,9 +195,19 @@ def merge(mask: Array, new: Cell, old: Cell) -> Cell:
     return Partly(values, known) if not known.all() else values
 
 
+def _merge_drift(mask: Array, new: Cell, old: Cell) -> Cell:
+    if not (unknown(new) and unknown(old)):
+        return None
+    uniform = all(type(cell) is not Drift or cell.uniform for cell in (new, old))
+    values = [cell.values if type(cell) is Drift else 0 for cell in (new, old)]
+    if new is None:
+        return None
+    return Drift(np.where(mask, *values).astype(np.uint32), uniform)
+
+
 def known_in(cell: Cell, shape: tuple[int, ...]) -> Array:
     """Tell in which threads a cell is known."""
-    if cell is None:
+    if cell is None or type(cell) is Drift:
         return np.zeros(shape, np.bool_)
     if type(cell) is Partly:
         return cell.known
@@ -167,6 +218,8 @@ def plain_values(cell: Cell, shape: tuple[int, ...]) -> Array:
     """Give a value per thread; 0 where unknown everywhere."""
     if cell is None:
         return np.zeros(shape, np.uint32)
+    if type(cell) is Drift:
+        return plain_values(cell.values, shape)
     if type(cell) is Partly:
         return cell.values
     if isinstance(cell, np.ndarray):
@@ -178,8 +231,8 @@ def same(a: Cell, b: Cell) -> bool:
     """Tell whether two cells hold the same knowledge."""
     if a is b:
         return True
-    if a is None or b is None:
-        return False
+    if unknown(a) or unknown(b):
+        return unknown(a) and unknown(b)
     if type(a) is Partly or type(b) is Partly:
         return (
             type(a) is Partly

@@ -1,0 +1,186 @@
+"""Which sectors of global and local loads L1 already holds: a small cache over one block's accesses.
+
+The accesses of one emulated block pass, in the order they ran, through lines of 128 bytes with a
+flag per sector, of which the least recently used one is dropped. A block gets its share of what
+shared memory leaves. Blocks that share an SM help each other in reality; that is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .emulator.emulate import Emulation
+from .emulator.launch import POINTER_SPACING
+from .emulator.trace import Touch
+from .emulator.values import Drift, known_in, plain_values
+
+Array = NDArray[Any]
+LINE_BITS = 7
+SECTOR_BITS = 5
+LOCAL_SPACE = 1 << 60  # local lines never meet global ones
+CACHED_LOADS = frozenset({"LDG", "LD"})
+WRITES = frozenset({"STG", "ST", "RED", "REDG", "ATOM", "ATOMG"})
+GLOBAL = WRITES | CACHED_LOADS | {"LDGSTS"}
+ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
+MOST_LOOKUPS = 400_000  # lines looked up; what follows is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Sectors and lines touched at least once."""
+
+    sectors: float
+    lines: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Sectors that one instruction asked for and found, weighted over the launch."""
+
+    sectors: float
+    hits: float
+
+    @property
+    def rate(self) -> float:
+        """Share of sectors found."""
+        return self.hits / self.sectors if self.sectors else 0.0
+
+
+def capacity_lines(
+    l1_bytes: int, usable_fraction: float, smem_bytes_per_block: int, blocks_per_sm: int
+) -> int:
+    """Give the lines that one resident block can call its own.
+
+    usable_fraction * (L1 - shared memory of the resident blocks) / blocks / 128 bytes.
+    """
+    blocks = max(1, blocks_per_sm)
+    left = max(0, l1_bytes - smem_bytes_per_block * blocks)
+    return int(usable_fraction * left / blocks) >> LINE_BITS
+
+
+def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
+    """Pass the middle block's loads through a cache of so many lines; by instruction address."""
+    launch = emulation.launch
+    sample = int(np.argmax(launch.weights))
+    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
+    cache: dict[int, int] = {}
+    found: dict[int, list[float]] = {}
+    lookups = 0
+    for touch in emulation.log.touches:
+        if lookups > MOST_LOOKUPS:
+            break
+        requests = _requests(touch, emulation, rows)
+        if requests is None:
+            continue
+        total = hit = 0
+        store = touch.instruction.opcode == "STL"
+        for line, sectors in requests:
+            lookups += 1
+            have = cache.pop(line, 0)
+            total += sectors.bit_count()
+            hit += (sectors & have).bit_count()
+            cache[line] = have | sectors
+            if len(cache) > lines:
+                del cache[next(iter(cache))]
+        if store:
+            continue
+        entry = found.setdefault(touch.instruction.address, [0.0, 0.0])
+        entry[0] += total * touch.weight
+        entry[1] += hit * touch.weight
+    return {address: Hits(*pair) for address, pair in found.items()}
+
+
+def compulsory(emulation: Emulation) -> dict[tuple[int, bool], Footprint]:
+    """Count what each instruction touches first, per array, with a cache that never forgets.
+
+    The key is the upper part of the address (one array each, see emulator.launch) and whether the
+    access writes; sectors and lines are weighted over the launch as if blocks shared nothing.
+    """
+    launch = emulation.launch
+    sample = int(np.argmax(launch.weights))
+    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
+    seen: dict[int, int] = {}
+    found: dict[tuple[int, bool], list[float]] = {}
+    for touch in emulation.log.touches:
+        opcode = touch.instruction.opcode
+        if opcode not in GLOBAL:
+            continue
+        requests = _global_lines(touch, emulation, rows)
+        writes = opcode in WRITES
+        for line, sectors in requests or ():
+            have = seen.get(line, 0)
+            fresh = sectors & ~have
+            if not fresh:
+                continue
+            seen[line] = have | sectors
+            entry = found.setdefault((line >> ARRAY_BITS, writes), [0.0, 0.0])
+            entry[0] += fresh.bit_count() * touch.weight
+            entry[1] += (have == 0) * touch.weight
+        if len(seen) > MOST_LOOKUPS:
+            break
+    blocks = launch.blocks
+    return {key: Footprint(s * blocks, n * blocks) for key, (s, n) in found.items()}
+
+
+def _requests(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
+    """Give (line, sector bits) of each warp request; None for what passes L1 by."""
+    instruction = touch.instruction
+    local = instruction.opcode in ("LDL", "STL")
+    if not local and (instruction.opcode not in CACHED_LOADS or "STRONG" in instruction.modifiers):
+        return None
+    if not local:
+        return _global_lines(touch, emulation, rows)
+    low, usable = _addresses(touch, emulation, rows)
+    return _local_lines(low, usable, instruction.modifiers) if usable.any() else None
+
+
+def _addresses(touch: Touch, emulation: Emulation, rows: slice) -> tuple[Array, Array]:
+    """Give the addresses of one sampled block's warps, and where they are known and used."""
+    shape = (emulation.launch.size,)
+    low = plain_values(touch.low, shape).reshape(-1, 32)[rows].astype(np.uint64)
+    known = known_in(touch.low, shape).reshape(-1, 32)[rows]
+    if type(touch.low) is Drift and touch.low.uniform:  # somewhere, but side by side
+        known = np.ones_like(known)
+    if touch.high is not None:
+        high = plain_values(touch.high, shape).reshape(-1, 32)[rows].astype(np.uint64)
+        low = low | high << np.uint64(32)
+    return low, touch.lanes.reshape(-1, 32)[rows] & known
+
+
+def _global_lines(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
+    low, usable = _addresses(touch, emulation, rows)
+    if not usable.any():
+        return None
+    warp = np.broadcast_to(np.arange(len(low), dtype=np.uint64)[:, None], low.shape)[usable]
+    sector = low[usable] >> np.uint64(SECTOR_BITS)
+    return _by_line(warp, sector)
+
+
+def _by_line(warp: Array, sector: Array) -> list[tuple[int, int]]:
+    """Join the sectors of each warp's request into lines, warp after warp."""
+    pairs = np.unique(np.stack([warp, sector], axis=1), axis=0)
+    line = pairs[:, 1] >> np.uint64(LINE_BITS - SECTOR_BITS)
+    bit = np.uint64(1) << (pairs[:, 1] & np.uint64(3))
+    fresh = np.ones(len(pairs), np.bool_)
+    fresh[1:] = (line[1:] != line[:-1]) | (pairs[1:, 0] != pairs[:-1, 0])
+    starts = np.flatnonzero(fresh)
+    bits = np.bitwise_or.reduceat(bit, starts)
+    return list(zip(line[starts].tolist(), bits.tolist(), strict=True))
+
+
+def _local_lines(low: Array, usable: Array, modifiers: Sequence[str]) -> list[tuple[int, int]]:
+    """Local words of a warp lie side by side: one line per word of the thread, all sectors."""
+    words = 4 if "128" in modifiers else 2 if "64" in modifiers else 1
+    result: list[tuple[int, int]] = []
+    for warp in range(len(low)):
+        if not usable[warp].any():
+            continue
+        for word in np.unique(low[warp][usable[warp]] >> np.uint64(2)).tolist():
+            base = LOCAL_SPACE + (warp << 32) + int(word)
+            result += [(base + i, 15) for i in range(words)]
+    return result
