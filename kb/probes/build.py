@@ -125,6 +125,21 @@ def all_loops(only: list[str]) -> dict[str, dict[str, dict[str, dict[str, int]]]
     return counted
 
 
+def written(counts: dict[str, dict[str, dict[str, dict[str, int]]]]) -> str:
+    """Write the counts as JSON, one kernel a line."""
+    sources = []
+    for source, archs in sorted(counts.items()):
+        parts = []
+        for arch, kernels in sorted(archs.items()):
+            lines = ",\n".join(
+                f"   {json.dumps(name)}: {json.dumps(opcodes, separators=(',', ':'))}"
+                for name, opcodes in sorted(kernels.items())
+            )
+            parts.append(f"  {json.dumps(arch)}: {{\n{lines}\n  }}")
+        sources.append(f" {json.dumps(source)}: {{\n" + ",\n".join(parts) + "\n }")
+    return "{\n" + ",\n".join(sources) + "\n}\n"
+
+
 def main() -> int:
     """Build, or check what is committed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -139,7 +154,7 @@ def main() -> int:
         print("different: " + ", ".join(different) if different else "as committed")
         return 1 if different else 0
     known.update(counted)
-    table.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    table.write_text(written(known))
     for source in counted:
         compile_fatbin(source, HERE / f"{source}.fatbin")
         print(source, (HERE / f"{source}.fatbin").stat().st_size, "bytes")

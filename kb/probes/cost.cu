@@ -129,6 +129,12 @@ struct f2f_narrow : Plain<double> {
     }
 };
 
+// Pairs that the compiler cannot part: the cost is that of both.
+FLOAT(fsel, "{ .reg .pred p; setp.lt.f32 p, %1, %4; selp.f32 %0, %1, %2, p; }")
+struct iabs : Plain<int> {
+    static __device__ int apply(int x, int, int a, int) { return abs(x) ^ a; }
+};
+
 // Across lanes
 WORD(shfl, "shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;")
 WORD(vote, "{ .reg .pred p; setp.ne.u32 p, %1, %2; vote.sync.ballot.b32 %0, p, 0xffffffff; }")
@@ -165,6 +171,8 @@ COST(popc, 16)
 COST(flo, 16)
 COST(brev, 16)
 COST(f2f_narrow, 16)
+COST(fsel, 16)
+COST(iabs, 16)
 COST(shfl, 16)
 COST(vote, 16)
 
@@ -235,6 +243,21 @@ PROBE(cost_sel) {
     clock.stop(stamps);
 #pragma unroll
     for (int i = 0; i < CHAINS; ++i) keep(x[i], data);
+}
+
+#define LOGIC "and.pred s, p, q; xor.pred p, s, r; or.pred s, q, p; xor.pred q, s, r;"
+PROBE(cost_plop3) {
+    const uint32_t* values = static_cast<const uint32_t*>(data) + threadIdx.x;
+    uint32_t x = values[0] & 1, y = values[1] & 1, z = values[2] & 1;
+    Clock clock;
+#pragma unroll 1
+    for (uint64_t n = 0; n < iterations; ++n)
+        asm volatile("{ .reg .pred p, q, r, s; setp.ne.u32 p, %0, 0; setp.ne.u32 q, %1, 0;"
+                     "setp.ne.u32 r, %2, 0;" TIMES8(TIMES8(LOGIC)) TIMES8(TIMES8(LOGIC))
+                     "selp.u32 %0, 1, 0, p; selp.u32 %1, 1, 0, q; }"
+                     : "+r"(x), "+r"(y) : "r"(z));
+    clock.stop(stamps);
+    keep(x ^ y, data);
 }
 
 // Issue rate: two FMA and one ALU instruction leave each pipe below its limit.

@@ -183,6 +183,26 @@ __device__ void l2_write(Stamp* stamps, uint64_t iterations, void* data, uint64_
     clock.stop(stamps);
 }
 PROBE(l2_write_lines) { l2_write<uint32_t, 128>(stamps, iterations, data, bytes, threadIdx.x); }
+// A word a lane: one request of one whole line. Half of the lanes on each of two lines: two
+// requests of two sectors.
+PROBE(l2_write_words) { l2_write<uint32_t, 4>(stamps, iterations, data, bytes, threadIdx.x); }
+PROBE(l2_write_halves) {
+    char* base = static_cast<char*>(data);
+    uint64_t mask = bytes - 1, i = first();
+    uint64_t at = i / 16 * 128 + i % 16 * 4 & mask, jump = step() / 16 * 128;
+    uint32_t x = threadIdx.x;
+    Clock clock;
+#pragma unroll 1
+    for (uint64_t n = 0; n < iterations; ++n) {
+#pragma unroll
+        for (int k = 0; k < 8; ++k) {
+            *reinterpret_cast<volatile uint32_t*>(base + at) = x;
+            at = at + jump & mask;
+        }
+    }
+    clock.stop(stamps);
+}
+PROBE(l2_read_words) { l2_scattered_read<4>(stamps, iterations, data, bytes); }
 PROBE(l2_write_full) {
     char* base = static_cast<char*>(data);
     uint64_t mask = bytes - 1, at = first() * 16 & mask, jump = step() * 16;
