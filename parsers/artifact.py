@@ -16,7 +16,7 @@ from .errors import KneckError, MissingProgramError, Place, printable
 from .generations import first_readable, generation_name, is_readable
 from .launch import DISASSEMBLER, LARGEST_EARLY_BYTES, OPTIONS, Early, Running
 from .listing import Listing, ResourceRecord
-from .targets import STANDARD_INPUT, Kind, Target, decode, read_file
+from .targets import STANDARD_INPUT, Kind, Target, decode, need_text_size, read_file
 from .tools import PACKAGES, Tool, find_tools
 
 _REFUSALS = ("is deprecated", "nvalid ELF", "compatibility section", "nsupported")
@@ -158,6 +158,7 @@ def _disassembled(
             return text
         text, messages, status = _run(tool, options, place, path, running)
         running = None
+        need_text_size(len(text), path)
         if status == 0 and text.strip():
             cache.store(entry, text)
             return text

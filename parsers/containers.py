@@ -60,14 +60,16 @@ def tool_result(
 def embedded_cubins(path: str) -> list[Embedded]:
     """List the cubins of a container; raises KneckError where it holds no device code."""
     tool = find_tool("cuobjdump")
-    output, _, _ = tool_result([tool.path, "-lelf", os.path.abspath(path)], path)
-    found = []
-    for name in _LISTED.findall(output):
-        arch = _ARCH_IN_NAME.search(name.rstrip())
-        if arch:
-            found.append(Embedded(name.rstrip(), arch[1]))
-    if not found:
-        raise _no_code(path, tool.path)
+    with _alias(path) as (folder, alias):
+        output, messages, _ = tool_result([tool.path, "-lelf", alias], path, cwd=folder)
+        found = []
+        for name in _LISTED.findall(output):
+            arch = _ARCH_IN_NAME.search(name.rstrip())
+            if arch:
+                found.append(Embedded(name.rstrip(), arch[1]))
+        if not found:
+            ptx, _, _ = tool_result([tool.path, "-lptx", alias], path, cwd=folder)
+            raise _no_code(path, "PTX file" in ptx, messages)
     return found
 
 
@@ -75,18 +77,34 @@ def embedded_cubins(path: str) -> list[Embedded]:
 def extracted(path: str, arch: str) -> Iterator[list[Path]]:
     """Extract the cubins of one architecture into a private folder, for as long as it is used."""
     tool = find_tool("cuobjdump")
-    with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
-        command = [tool.path, "-xelf", f".{arch}.", os.path.abspath(path)]
+    with _alias(path) as (folder, alias):
+        command = [tool.path, "-xelf", f".{arch}.", alias]
         _, messages, _ = tool_result(command, path, cwd=folder)
-        files = [Path(each.path) for each in os.scandir(folder) if each.is_file()]
-        found = sorted(each for each in files if _ARCH_IN_NAME.search(each.name))
+        found = []
+        for each in os.scandir(folder):
+            named = _ARCH_IN_NAME.search(each.name)
+            if named and named[1] == arch and each.is_file(follow_symlinks=False):
+                found.append(Path(each.path))
         if not found:
             raise KneckError(
                 f"cuobjdump extracted nothing for {arch}: {_first_line(messages)}",
                 Place(path),
                 f"cuobjdump -xelf all {path}, and give kneck one of the cubins",
             )
-        yield found
+        yield sorted(found)
+
+
+@contextmanager
+def _alias(path: str) -> Iterator[tuple[str, str]]:
+    """Give a private folder and a plain name for the file in it.
+
+    cuobjdump makes the names of what it lists and extracts from the name of the file, which may
+    hold line ends or the name of an architecture.
+    """
+    with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
+        alias = os.path.join(folder, "code")
+        os.symlink(os.path.abspath(path), alias)
+        yield folder, alias
 
 
 def choose_cubin(files: list[Path], kernel: str | None, path: str) -> tuple[Path, str | None]:
@@ -94,14 +112,20 @@ def choose_cubin(files: list[Path], kernel: str | None, path: str) -> tuple[Path
 
     A single cubin needs no kernel. Damaged ones are passed over while another holds the kernel.
     """
-    names: dict[str, Path] = {}
-    for file in files:
-        data = file.read_bytes()
-        if is_cubin(data):
-            for name in read_cubin(data, path).kernels:
-                names.setdefault(name, file)
     if kernel is None and len(files) == 1:
         return files[0], None
+    names: dict[str, Path] = {}
+    damage: KneckError | None = None
+    for file in files:
+        data = file.read_bytes()
+        try:
+            kernels = read_cubin(data, path).kernels if is_cubin(data) else ()
+        except KneckError as error:
+            damage, kernels = error, ()
+        for name in kernels:
+            names.setdefault(name, file)
+    if damage is not None and not names:
+        raise damage
     chosen = choose_name(kernel, list(names), path)
     return names[chosen], chosen
 
@@ -117,14 +141,17 @@ def architecture_of(
     )
 
 
-def _no_code(path: str, cuobjdump: str) -> KneckError:
-    output, _, _ = tool_result([cuobjdump, "-lptx", os.path.abspath(path)], path)
-    if "PTX file" in output:
+def _no_code(path: str, has_ptx: bool, messages: str) -> KneckError:
+    if has_ptx:
         return KneckError(
             "there is PTX in it, but no machine code",
             Place(path),
             "compile for an architecture: nvcc -gencode arch=compute_XX,code=sm_XX",
         )
+    if "fatal" in messages:
+        told = _first_line(messages).partition(":")[2].partition(" in '")[0].strip()
+        what = f"cuobjdump cannot read it: {told}"
+        return KneckError(what, Place(path), "the file may be damaged or cut off; build it again")
     return KneckError(
         "there is no CUDA device code in it",
         Place(path),

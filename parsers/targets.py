@@ -15,6 +15,7 @@ Kind = Literal["cubin", "container", "text"]
 
 STANDARD_INPUT = "-"
 _LARGEST_FILE = 4 << 30  # bytes
+LARGEST_TEXT = 256 << 20  # bytes of SASS held at once, about a million instructions
 _ARCHIVE, _FATBIN, _WINDOWS = b"!<arch>\n", b"\x50\xed\x55\xba", b"MZ"
 _WRAPPED = {b"PK\x03\x04": "a zip file or wheel", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -52,6 +53,7 @@ def read_file(path: str) -> Target:
 
 def decode(data: bytes, path: str) -> str:
     """Decode text; raises KneckError for another encoding than UTF-8 and for binary noise."""
+    need_text_size(len(data), path)
     if data.startswith(_UTF16):
         raise wrong_encoding(path)
     try:
@@ -64,6 +66,16 @@ def decode(data: bytes, path: str) -> str:
     if "\x00" in text:
         raise KneckError("this is neither device code nor text", Place(path), _HOW)
     return text
+
+
+def need_text_size(size: int, path: str) -> None:
+    """Raise KneckError for a listing that would not fit into a common memory when it is parsed."""
+    if size > LARGEST_TEXT:
+        raise KneckError(
+            f"the listing has {size >> 20} MB, and at most {LARGEST_TEXT >> 20} MB are read",
+            Place(path),
+            "name one kernel of the binary with --kernel, or: cuobjdump -sass -fun NAME FILE",
+        )
 
 
 def need_file(path: str) -> int:

@@ -179,7 +179,7 @@ def test_a_missing_file_names_the_nearest_one(tmp_path: Path) -> None:
         (b".version 8.7\n.target sm_86\n", "this is PTX, kneck reads SASS"),
         (b"__global__ void k() {}\n", "this is CUDA source, kneck reads SASS"),
         (b"\x7fELF" + bytes(100), "there is no CUDA device code in it"),
-        (b"!<arch>\n", "there is no CUDA device code in it"),
+        (b"!<arch>\n", "cuobjdump cannot read it: Invalid fatbin header"),
         (b"\x1f\x8b" + bytes(10), "this is gzip"),
     ],
 )
@@ -286,6 +286,42 @@ def test_the_package_comes_before_cuda_home_and_the_path(
     monkeypatch.delenv("CUDA_PATH", raising=False)
     monkeypatch.setenv("PATH", os.pathsep.join([str(on_path), "relative"]))
     assert [each.origin for each in find_tools("nvdisasm")] == ["package", "CUDA_HOME", "PATH"]
+
+
+@pytest.mark.parametrize("name", ["a.sm_80.fatbin", "two\nlines", "-xelf", "\x1b[2J"])
+def test_the_name_of_a_container_does_not_matter(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(FATBIN.read_bytes())
+    artifact = read_target(name, kernel="float", arch="sm_86")
+    assert {each.arch for each in artifact.listing.functions} == {"sm_86"}
+
+
+def test_a_cubin_of_an_older_toolkit_says_the_same(tmp_path: Path) -> None:
+    older = read_target(str(DATA / "switch.cuda12.sm_86.cubin"))
+    newer = {each.name: each for each in read_target(str(CUBIN)).resources}
+    assert {each.name for each in older.listing.functions} == {FLOAT, DOUBLE}
+    for record in older.resources:
+        other = newer[record.name]
+        assert (record.arch, record.static_smem, record.barriers, record.max_threads) == (
+            other.arch,
+            other.static_smem,
+            other.barriers,
+            other.max_threads,
+        )
+        assert record.registers and record.parameters == other.parameters
+
+
+def test_a_container_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cut.fatbin"
+    path.write_bytes(FATBIN.read_bytes()[:3000])
+    failure(path)
+
+
+def test_a_container_with_ptx_only_says_so() -> None:
+    error = failure(DATA / "ptx_only.fatbin")
+    assert error.what == "there is PTX in it, but no machine code"
 
 
 def test_a_hostile_file_name_is_no_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
