@@ -50,7 +50,8 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
         for name in wanted:
             value, unit, formula = results.get(name, (None, "", "not determined by its inputs"))
             if value is None:
-                missing[name] = Missing(name, formula, absent, bool(absent))
+                could_help = any(n not in missing or missing[n].applies for n in absent)
+                missing[name] = Missing(name, formula, absent, could_help)
             else:
                 source = Source("derived", formula)
                 facts[name] = Fact(name, value, unit, source, tuple(used))
