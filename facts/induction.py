@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .flow_blocks import Edge
 from .flow_branches import ENDS
-from .loop_comparisons import NEGATED, branch_condition
+from .loop_comparisons import NEGATED
 from .loop_linear import Interval, Linear, Symbol, describe
 from .loop_ranges import Ranges
 from .loop_values import Values
@@ -55,7 +55,7 @@ class Trips:
 def trips(ranges: Ranges, loop: Loop) -> Trips:
     """Find the trip count of a loop; see `Trips` for what it says when it is not known."""
     values = ranges.values
-    tests = exit_tests(values, loop)
+    tests = exit_tests(ranges, loop)
     if not tests:
         return Trips(1, None, "no exit test compares a counter with something that stays")
     counted = [(count, test) for test in tests if (count := _count(test, ranges)) is not None]
@@ -82,12 +82,12 @@ def _what_is_missing(test: ExitTest, ranges: Ranges) -> str:
     return f"its counter does not simply run against a limit at {test.address:#x}"
 
 
-def exit_tests(values: Values, loop: Loop) -> list[ExitTest]:
+def exit_tests(ranges: Ranges, loop: Loop) -> list[ExitTest]:
     """Find the exits that every iteration passes and that a counter decides."""
     found = []
     for edge in loop.exits:
-        if all(values.flow.dominates(edge.source, latch) for latch in loop.latches):
-            test = _exit_test(values, loop, edge)
+        if all(ranges.values.flow.dominates(edge.source, latch) for latch in loop.latches):
+            test = _exit_test(ranges, loop, edge)
             if test is not None:
                 found.append(test)
     return found
@@ -107,9 +107,10 @@ def step_of(values: Values, loop: Loop, difference: Linear) -> Linear | None:
     return step
 
 
-def _exit_test(values: Values, loop: Loop, edge: Edge) -> ExitTest | None:
+def _exit_test(ranges: Ranges, loop: Loop, edge: Edge) -> ExitTest | None:
+    values = ranges.values
     flow = values.flow
-    leaving = branch_condition(values, edge)
+    leaving = ranges.branches.of(edge)
     if leaving is None:
         return None
     step = step_of(values, loop, leaving.difference)

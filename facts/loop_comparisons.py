@@ -25,11 +25,30 @@ class Comparison:
     difference: Linear
 
 
-def branch_condition(values: Values, edge: Edge) -> Comparison | None:
-    """Give the comparison under which control takes an edge, None where it is not a plain one."""
-    flow = values.flow
-    position = flow.blocks[edge.source].end - 1
-    branch = flow.function.instructions[position]
+class BranchConditions:
+    """The comparisons that decide the branches of a function, each traced back once."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self._taken: dict[int, Comparison | None] = {}
+
+    def of(self, edge: Edge) -> Comparison | None:
+        """Give the comparison under which control takes an edge, None where it is not a plain one.
+
+        The other edge out of the block is taken under the opposite one.
+        """
+        if edge.source not in self._taken:
+            self._taken[edge.source] = _when_taken(self.values, edge.source)
+        found = self._taken[edge.source]
+        if found is None or edge.kind != "fallthrough":
+            return found
+        return Comparison(found.position, NEGATED[found.operator], found.difference)
+
+
+def _when_taken(values: Values, block: int) -> Comparison | None:
+    """Give the comparison under which the branch at the end of a block is taken."""
+    position = values.flow.blocks[block].end - 1
+    branch = values.flow.function.instructions[position]
     condition = _condition_register(branch.predicate)
     for operand in branch.operands:
         named = [PREDICATE + n for n in operand.predicates]
@@ -41,12 +60,10 @@ def branch_condition(values: Values, edge: Edge) -> Comparison | None:
     if condition is None:
         return None
     register, is_negated = condition
-    comparison = _comparison(values, register, position)
-    if comparison is None:
-        return None
-    holds = (edge.kind != "fallthrough") != is_negated
-    operator = comparison.operator if holds else NEGATED[comparison.operator]
-    return Comparison(comparison.position, operator, comparison.difference)
+    found = _comparison(values, register, position)
+    if found is None or not is_negated:
+        return found
+    return Comparison(found.position, NEGATED[found.operator], found.difference)
 
 
 def _comparison(values: Values, register: int, position: int) -> Comparison | None:

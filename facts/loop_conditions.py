@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 from .flow_blocks import Edge
 from .induction import exit_tests, step_of
-from .loop_comparisons import Comparison, branch_condition
+from .loop_comparisons import Comparison
+from .loop_linear import Linear
 from .loop_ranges import Ranges
 from .loops import Loop
 
@@ -35,6 +36,7 @@ class Conditions:
         self.values = ranges.values
         self.flow = ranges.values.flow
         self.work = work
+        self._limits: dict[int, list[Linear]] = {}
 
     def choose(
         self, edges: Sequence[Edge], loop: Loop | None, notes: dict[str, None]
@@ -55,7 +57,7 @@ class Conditions:
         """Tell whether the known dimensions decide the condition of an edge."""
         if len(self.flow.successors[edge.source]) < 2:
             return None
-        condition = branch_condition(self.values, edge)
+        condition = self.ranges.branches.of(edge)
         reach = None if condition is None else self.ranges.of(condition.difference)
         if condition is None or reach is None:
             return None
@@ -86,19 +88,15 @@ class Conditions:
     def _by_counter(self, group: list[Edge], loop: Loop) -> Edge | None:
         """Choose by a test that compares the counter of this loop with its start or its end."""
         for edge in group:
-            condition = branch_condition(self.values, edge)
-            if condition is None or condition.operator in ("EQ", "NE"):
+            condition = self.ranges.branches.of(edge)
+            rises = None if condition is None else self._rises(condition, loop)
+            if condition is None or rises is None:
                 continue
-            rising = self._rises(condition, loop)
-            if rising is None:
-                continue
-            near_end = any(
-                condition.difference.plus(test.start, -1).is_constant
-                or self._at_limit(condition, loop, test.block)
-                for test in exit_tests(self.values, loop)
-            )
-            late_truth = (condition.operator in ("GT", "GE")) == rising
-            holds_mostly = not late_truth if near_end else late_truth
+            if condition.operator in ("EQ", "NE"):
+                holds_mostly = condition.operator == "NE"  # a counter meets a value only once
+            else:
+                holds_late = (condition.operator in ("GT", "GE")) == rises
+                holds_mostly = holds_late != self._is_at_limit(condition, loop)
             return edge if holds_mostly else next(other for other in group if other != edge)
         return None
 
@@ -109,18 +107,17 @@ class Conditions:
             return None
         return reach.low > 0
 
-    def _at_limit(self, condition: Comparison, loop: Loop, block: int) -> bool:
+    def _is_at_limit(self, condition: Comparison, loop: Loop) -> bool:
         """Tell whether a test differs from an exit test of the loop by a constant only."""
-        for edge in loop.exits:
-            if edge.source == block:
-                leaving = branch_condition(self.values, edge)
-                if leaving is not None:
-                    difference = condition.difference
-                    return (
-                        difference.plus(leaving.difference, -1).is_constant
-                        or difference.plus(leaving.difference).is_constant
-                    )
-        return False
+        if loop.index not in self._limits:
+            blocks = {test.block for test in exit_tests(self.ranges, loop)}
+            leaving = [self.ranges.branches.of(e) for e in loop.exits if e.source in blocks]
+            self._limits[loop.index] = [test.difference for test in leaving if test is not None]
+        return any(
+            condition.difference.plus(limit, sign).is_constant
+            for limit in self._limits[loop.index]
+            for sign in (1, -1)
+        )
 
     def _is_fixed(self, edge: Edge, loop: Loop) -> bool:
         """Tell whether the condition of a branch is the same in all iterations."""
@@ -131,7 +128,7 @@ class Conditions:
             return False
         if not any(self.values.is_written_in(register, loop.index) for register in deciding):
             return True
-        condition = branch_condition(self.values, edge)
+        condition = self.ranges.branches.of(edge)
         if condition is None:
             return False
         step = step_of(self.values, loop, condition.difference)
@@ -160,5 +157,7 @@ class Conditions:
 
     def _leads_to_call(self, edge: Edge) -> bool:
         """Tell whether one side is nothing but the way to a helper routine."""
+        if edge.target not in self.flow.calls:
+            return False
         meeting = self.flow.post_dominators[edge.source]
-        return edge.target != meeting and edge.target in self.flow.calls
+        return edge.target != meeting

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..parsers.listing import Instruction
 from .flow_branches import is_always
 from .loop_arithmetic import sources_of
+from .loop_comparisons import BranchConditions
 from .loop_linear import Interval, Known, Linear, Symbol
 from .loop_values import Values
 
@@ -19,6 +20,7 @@ class Ranges:
     def __init__(self, values: Values, known: Known) -> None:
         self.values = values
         self.known = known
+        self.branches = BranchConditions(values)
         self._found: dict[Symbol, Interval | None] = {}
 
     def of(self, value: Linear | None) -> Interval | None:

@@ -77,11 +77,6 @@ class _Block:
     lines: tuple[tuple[Instruction, Role], ...]
     times: Times
 
-    def counted(self, each: Callable[[Instruction, Role], int]) -> Times:
-        """Add up a figure of each instruction, times the executions of the block."""
-        amount = sum(each(instruction, role) for instruction, role in self.lines)
-        return self.times.times(Times(amount, amount, amount))
-
 
 def tile_loop(loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop | None:
     """Choose the K-tile loop and count one iteration of it, None where there is no such loop."""
@@ -110,7 +105,7 @@ def _tile(choice: Choice, loops: Loops, roles: Roles, ranges: Ranges) -> TileLoo
         chosen_because=choice.because,
         rejected=choice.rejected,
         weights=found,
-        instructions=total(block.counted(lambda i, role: 1) for block in blocks),
+        instructions=_count(blocks, lambda i, role: True).times,
         compute_op=compute_op,
         compute_ops=_count(blocks, lambda i, role: role.is_compute and i.opcode == compute_op),
         load_ops=_count(blocks, lambda i, role: role.is_load),
@@ -130,8 +125,9 @@ def _count(blocks: Sequence[_Block], wanted: Callable[[Instruction, Role], bool]
     times, addresses = NEVER, []
     for block in blocks:
         here = [i.address for i, role in block.lines if wanted(i, role)]
-        times = times.plus(block.times.times(Times(len(here), len(here), len(here))))
-        addresses += here
+        if here:
+            times = times.plus(block.times.times(Times(len(here), len(here), len(here))))
+            addresses += here
     return Counted(times, tuple(addresses))
 
 
@@ -147,7 +143,8 @@ def _sized(
         known = [each for each in sizes if each is not None]
         if len(known) < len(sizes):
             return None
-        result = result.plus(block.times.times(Times(sum(known), sum(known), sum(known))))
+        if known:
+            result = result.plus(block.times.times(Times(sum(known), sum(known), sum(known))))
     return result
 
 
