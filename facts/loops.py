@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..parsers.collector import collector_paused
 from .control_flow import ControlFlow, Edge
 from .loop_bodies import Body, bodies_of_header, irregular_bodies
 
@@ -74,6 +75,11 @@ class Loops:
 
 def find_loops(flow: ControlFlow) -> Loops:
     """Find the loops of a function, near-linear in its blocks times the nesting depth."""
+    with collector_paused():
+        return _find_loops(flow)
+
+
+def _find_loops(flow: ControlFlow) -> Loops:
     back = [
         edge
         for edge in flow.edges
