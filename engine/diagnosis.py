@@ -305,6 +305,23 @@ class Diagnosis(Record):
 
         return render(self)
 
+    def contenders(self) -> list[Strategy]:
+        """Give the strategies that the first cannot be told from, itself included.
+
+        That is where their gain ranges overlap the first one's, or where none has a range; empty
+        where a single one leads.
+        """
+        if not self.strategies:
+            return []
+        first, *rest = self.strategies
+        if first.gain.low is None:
+            found = [s for s in rest if s.gain.high is not None]
+        else:
+            found = [
+                s for s in rest if s.gain.low is not None and (s.gain.high or 0) > first.gain.low
+            ]
+        return [first, *found] if found else []
+
     def to_html(self) -> str:
         """Give the report as one HTML page."""
         from .html import render

@@ -179,7 +179,13 @@ def _recommended(d: Diagnosis) -> str:
     parts = [_recommendation(strategy) for strategy in d.strategies]
     if len(d.plan.strategies) > 1:
         together = n.gain(d.plan.gain.get("low"), d.plan.gain.get("high"))
-        parts.append(f"Plan: {', then '.join(d.plan.strategies)} ({together} together).")
+        parts.append(f"\nPlan: {', then '.join(d.plan.strategies)} ({together} together).")
+    contenders = [f"`{s.id}`" for s in d.contenders()]
+    if contenders:
+        told = ", ".join(contenders)
+        parts.append(
+            f"\nNo clear winner among {told}: run each one's isolating experiment before combining."
+        )
     return "\n".join(parts)
 
 

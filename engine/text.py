@@ -8,13 +8,14 @@ from . import numbers as n
 from .diagnosis import Diagnosis, NotChosen, Strategy
 
 WIDTH = 100
+CONTENDERS = 3  # experiments that are written out; all of them are in `kneck explain ID`
 NEAR_MISSES = 6  # more of them are in `kneck explain`; a report is read, not searched
 
 
 def render(d: Diagnosis) -> str:
     """Write the whole report, at most 100 columns wide."""
     parts = [headline(d), numbers_block(d), mix_block(d), advice(d), plan(d)]
-    parts += [pitfalls(d), not_advised(d), missing(d), limits(d), closing(d)]
+    parts += [no_winner(d), pitfalls(d), not_advised(d), missing(d), limits(d), closing(d)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -163,6 +164,15 @@ def plan(d: Diagnosis) -> str:
         return ""
     low, high = d.plan.gain.get("low"), d.plan.gain.get("high")
     return f"Plan\n  {', then '.join(d.plan.strategies)}   {n.gain(low, high)} together"
+
+
+def no_winner(d: Diagnosis) -> str:
+    """Write, where several strategies may be the best, the experiment that isolates each."""
+    contenders = [s for s in d.contenders() if s.experiment][:CONTENDERS]
+    if len(contenders) < 2:
+        return ""
+    lines = [paragraph(f"{s.id}: {s.experiment}", "  ") for s in contenders]
+    return "\n".join(["No clear winner; try each alone before combining", *lines])
 
 
 def pitfalls(d: Diagnosis) -> str:
