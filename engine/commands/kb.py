@@ -125,3 +125,34 @@ def schema(kind: str, output: str | None) -> None:
     from ...rules.schema import json_schemas
 
     deliver(json.dumps(json_schemas()[kind], indent=2) + "\n", output)
+
+
+@command.command("new")
+@click.argument("kind", type=click.Choice(["arch", "device", "strategy"]))
+@click.argument("name")
+@click.option("--like", metavar="NAME", help="Copy this architecture or device.")
+@click.option(
+    "-o", "--output", default="kneck-kb", show_default=True, metavar="DIR",
+    help="Knowledge folder to write into.",
+)  # fmt: skip
+@OVERLAYS
+def new(kind: str, name: str, like: str | None, output: str, kb: tuple[str, ...]) -> None:
+    """Write a first file for an architecture, a device or a strategy; it passes `check`."""
+    from pathlib import Path
+
+    from ...parsers.errors import Place
+    from ...parsers.files import write_atomically
+    from ...rules.new import new_file
+    from ...rules.overlay import knowledge_folders
+
+    inside, text = new_file(kind, name, knowledge_folders(kb), like)
+    path = Path(output) / inside
+    if path.exists():
+        raise KneckError("this file exists", Place(str(path)), "edit it, or choose another name")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "cannot be made").lower()
+        raise KneckError(reason, Place(str(path.parent)), "name another folder with -o") from None
+    write_atomically(path, text)
+    click.echo(f"{path}\nedit it, then: kneck kb check {output}")
