@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -71,6 +72,7 @@ def run_bench(
     sensors: Reader,
     settings: BenchSettings,
     cache: CacheHandling = "flush",
+    now: Callable[[], float] = time.monotonic,
 ) -> BenchResult:
     """Time one kernel; raises KneckError where arguments or launch do not fit it."""
     device = gpu.info
@@ -94,7 +96,7 @@ def run_bench(
         )
 
     before = sensors.read()
-    timing = time_until_settled(measure, settings.timing)
+    timing = time_until_settled(measure, settings.timing, now)
     after = sensors.read()
     return BenchResult(
         kernel=kernel,

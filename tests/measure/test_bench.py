@@ -25,11 +25,8 @@ from kneck.parsers.errors import KneckError
 from .fake_driver import FakeDriver, FakeKernel, FakeLaunch, with_support
 
 GRID = Launch((4096, 1, 1), (256, 1, 1))
-SETTINGS = measurement_settings().bench
-QUICK = replace(
-    SETTINGS,
-    timing=replace(SETTINGS.timing, warm_up_ms=1.0, warm_up_limit_s=0.1, time_limit_s=0.2),
-)
+BENCH = measurement_settings().bench
+SETTINGS = replace(BENCH, timing=replace(BENCH.timing, time_limit_s=1.0))
 SAXPY = "f32[n], f32[n], f32=2.0, i32 n"
 
 
@@ -64,7 +61,16 @@ def run(
     with Gpu(driver=driver) as gpu:
         parsed = parse_arguments(arguments, {"n": n})
         return run_bench(
-            gpu, b"\x7fELF", "saxpy", launch, parsed, b"\x7fELF", Sensors(), QUICK, cache
+            gpu,
+            b"\x7fELF",
+            "saxpy",
+            launch,
+            parsed,
+            b"\x7fELF",
+            Sensors(),
+            SETTINGS,
+            cache,
+            lambda: driver.now_ms / 1e3,
         )
 
 

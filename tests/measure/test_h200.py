@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from kneck.engine.api import occupancy
+from kneck.engine.api import architecture
 from kneck.engine.measurement import measurement_settings, probe_list
 from kneck.facts.measure.probe_figures import combined
 from kneck.facts.measure.probe_types import Measured
 from kneck.facts.measure.statistics import summarize
+from kneck.facts.occupancy import occupancy
 from kneck.rules.hardware import load_device
 
 DATA = Path(__file__).parent / "data" / "h200"
@@ -162,16 +163,10 @@ def test_the_datasheet_stands_beside_what_was_measured() -> None:
 
 
 def test_the_driver_and_kneck_compute_the_same_occupancy() -> None:
-    rows = read("support")["occupancy"]
+    rows, limits = read("support")["occupancy"], architecture("sm_90").limits
     assert len(rows) == 180
     for name, registers, static, threads, dynamic, blocks in rows:
-        found = occupancy(
-            "sm_90",
-            registers=registers,
-            threads=threads,
-            static_smem=static,
-            dynamic_smem=dynamic,
-        )
+        found = occupancy(limits, registers, threads, static, dynamic)
         assert found.blocks_per_sm == blocks, (name, threads, dynamic)
 
 
