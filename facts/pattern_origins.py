@@ -63,6 +63,7 @@ class Origins:
         self.scope = scope
         self._bits: dict[tuple[str, object], int] = {}
         self._names: list[tuple[str, object]] = []
+        self._kinds: dict[str, int] = {}  # all bits of each kind
         self._before: dict[int, dict[int, int]] = {}
         self._run()
 
@@ -70,11 +71,7 @@ class Origins:
 
     def mask(self, kind: str) -> int:
         """Give the bits of all origins of a kind: thread, part, block, block part, load."""
-        found = 0
-        for bit, (name, _) in enumerate(self._names):
-            if name == kind:
-                found |= 1 << bit
-        return found
+        return self._kinds.get(kind, 0)
 
     def of_kind(self, mask: int, kind: str) -> set[object]:
         """Name the origins of a kind in a mask: dimensions, or positions of instructions."""
@@ -217,6 +214,7 @@ class Origins:
         if known is None:
             known = self._bits[kind, key] = 1 << len(self._names)
             self._names.append((kind, key))
+            self._kinds[kind] = self._kinds.get(kind, 0) | known
         return known
 
     @staticmethod
