@@ -56,14 +56,16 @@ def measure(
         raise KneckError("--bench-time without --bench", help="add --bench CMD")
     counters = None
     if request.ncu is not None:
-        from .measuring import read_counters
+        from .measuring import counter_time, read_counters
 
         counters = read_counters(request.ncu, request.kernel or code.name)
     if request.bench is not None:
         return _harness(request, code, counters)
     if request.measure:
         return _events(opened, code, problem, launch, counters)
-    return Measured(counters=counters)
+    if counters is None or request.time_ms is not None:
+        return Measured(counters=counters)
+    return Measured(tuple(counter_time(counters)), counters)
 
 
 def _harness(request: Request, code: Code, counters: CounterReading | None) -> Measured:

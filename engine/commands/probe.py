@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[int, int, str], None]  # done, total, what
 
-SOURCE = "K3"  # of kb/sources.yaml: what `kneck probe` measured
+SOURCE = "K4"  # of kb/sources.yaml: what `kneck probe` measures
 
 
 @click.command(epilog="Example: kneck probe -o my-kb, then kneck infer ... --gpu local --kb my-kb")

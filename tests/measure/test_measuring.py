@@ -11,8 +11,10 @@ import pytest
 
 from kneck.engine import measuring
 from kneck.facts.gpu import Gpu
+from kneck.facts.measure.counters import LaunchCounters
 from kneck.facts.measure.device import DeviceInfo, Launch, SensorReading
-from kneck.parsers.errors import KneckError, MissingProgramError
+from kneck.facts.model import Fact, Source
+from kneck.parsers.errors import KneckError, MissingProgramError, Place
 
 from .fake_driver import FakeKernel, with_support
 
@@ -102,3 +104,13 @@ def test_cuda_is_imported_by_one_module_only() -> None:
         )
     ]
     assert importers == ["facts/gpu.py"]
+
+
+def test_a_profiled_duration_is_a_time_where_there_is_no_other() -> None:
+    source = Source("counter", "x.csv")
+    launch = LaunchCounters("k", 0, Place("x.csv"))
+    duration = Fact("counters.duration_ms", 0.9, "ms", source)
+    reading = measuring.CounterReading(launch, 1, (duration,), (), ())
+    facts = {fact.name: fact.value for fact in measuring.counter_time(reading)}
+    assert facts == {"baseline.time_ms": 0.9, "baseline.time_source": "ncu"}
+    assert measuring.counter_time(measuring.CounterReading(launch, 1, (), (), ())) == []
