@@ -26,8 +26,7 @@ def plain(value: float | int | None, digits: int = 3) -> str:
         return UNKNOWN
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
-    magnitude = abs(value)
-    if magnitude >= 10**digits:
+    if 10**digits <= abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from ..parsers.expression_tree import Expression, evaluate
 from ..rules.model import Basis, Rule
@@ -61,7 +62,7 @@ def gain_range(rule: Rule, inference: Inference) -> GainRange:
     promised = promised and (rule.status != "hypothesis" or rule.gain.basis == "model")
     if not promised or low is None or high is None:
         known = [value for value in (high, cap) if value is not None]
-        ceiling = min(known, default=None)
+        ceiling = max(0.0, min(known)) if known else None
         cut = cap is not None and ceiling == cap
         return GainRange(None, ceiling, "ceiling", limit if cut else None, cap)
     if cap is None or high <= cap:
@@ -76,7 +77,9 @@ def _percent(expression: Expression | None, inference: Inference) -> float | Non
 
 def _number(expression: Expression | None, inference: Inference) -> float | None:
     value = evaluate(expression, inference.facts.value) if expression else None
-    return None if value is None or isinstance(value, (bool, str)) else float(value)
+    if value is None or isinstance(value, (bool, str)) or not isfinite(100.0 * value):
+        return None  # 100.0, since it becomes percent
+    return float(value)
 
 
 def _order(rule: Rule, gain: GainRange) -> tuple[bool, int, float, float, int, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from .model import Fact, FactBase, Missing, Source, Value
 
@@ -45,7 +46,7 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
             missing.update((name, _without(name, gaps, missing)) for name in wanted)
             continue
         used = [*step.inputs, *(name for name in step.optional if name in facts)]
-        results = step.compute({name: facts[name].value for name in used})
+        results = _finite(step, {name: facts[name].value for name in used})
         absent = tuple(name for name in step.optional if name not in facts)
         for name in wanted:
             value, unit, formula = results.get(name, (None, "", "not determined by its inputs"))
@@ -60,6 +61,27 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
             if value is not None and name not in step.outputs and name not in facts:
                 facts[name] = Fact(name, value, unit, Source("derived", formula), tuple(used))
     return FactBase(facts, missing)
+
+
+def _finite(step: Derivation, values: Mapping[str, Value]) -> Outputs:
+    """Compute; what divides by zero or leaves the range of numbers has no value.
+
+    Inputs pinned by hand need not fit together, so a computation cannot rule that out.
+    """
+    try:
+        results = step.compute(values)
+    except (ZeroDivisionError, OverflowError) as error:
+        return {
+            name: (None, "", f"its inputs have no such result: {error}") for name in step.outputs
+        }
+    return {
+        name: (None, unit, f"{text}: out of range") if _is_infinite(value) else (value, unit, text)
+        for name, (value, unit, text) in results.items()
+    }
+
+
+def _is_infinite(value: Value | None) -> bool:
+    return isinstance(value, float) and not isfinite(value)
 
 
 def _without(name: str, gaps: tuple[str, ...], missing: Mapping[str, Missing]) -> Missing:

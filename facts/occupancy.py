@@ -14,6 +14,7 @@ from .hardware import SmLimits
 
 KB = 1024
 DEFAULT_CARVEOUT = -1  # what the CUDA runtime calls cudaSharedmemCarveoutDefault
+LARGEST_BITS = 63  # of a size; CUDA's own are of 64 bits with a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,9 @@ def _check_count(what: str, value: int) -> None:
     _check_whole(what, value)
     if value < 0:
         raise KneckError(f"{what}: {value} is negative", help="give 0 or more")
+    if value.bit_length() > LARGEST_BITS:
+        told = f"{what}: a number of {len(str(value))} digits is no size"
+        raise KneckError(told, help="give a size that hardware could have")
 
 
 def _check_whole(what: str, value: int) -> None:
