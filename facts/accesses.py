@@ -223,10 +223,8 @@ def _random_lanes(emulation: Emulation, touches: Sequence[Touch]) -> dict[int, f
     for touch in touches:
         if not unknown(touch.low) or (type(touch.low) is Drift and touch.low.uniform):
             continue
-        high = touch.high.values if type(touch.high) is Drift else touch.high
-        array = -1
-        if type(high) is int and high:
-            array = array_of(high << 32)
+        high = int(plain_values(touch.high, (launch.size,))[touch.lanes.argmax()])
+        array = array_of(high << 32) if high else -1
         by_sample = touch.lanes.reshape(len(launch.samples), -1).sum(axis=1)
         found[array] = found.get(array, 0.0) + float(launch.weights @ by_sample) * touch.weight
     return found

@@ -15,27 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .emulator.emulate import Emulation
-from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
 from .emulator.values import Drift, known_in, plain_values
 
 Array = NDArray[Any]
 LINE_BITS = 7
 SECTOR_BITS = 5
+APART = 1 << 24  # bytes between warps whose places are data
 LOCAL_SPACE = 1 << 60  # local lines never meet global ones
 CACHED_LOADS = frozenset({"LDG", "LD"})
-WRITES = frozenset({"STG", "ST", "RED", "REDG", "ATOM", "ATOMG"})
-GLOBAL = WRITES | CACHED_LOADS | {"LDGSTS"}
-ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
 MOST_LOOKUPS = 400_000  # lines looked up; what follows is left out
-
-
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """Sectors and lines touched at least once."""
-
-    sectors: float
-    lines: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,38 +84,6 @@ def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
     return {address: Hits(*pair) for address, pair in found.items()}
 
 
-def compulsory(emulation: Emulation) -> dict[tuple[int, bool], Footprint]:
-    """Count what each instruction touches first, per array, with a cache that never forgets.
-
-    The key is the upper part of the address (one array each, see emulator.launch) and whether the
-    access writes; sectors and lines are weighted over the launch as if blocks shared nothing.
-    """
-    launch = emulation.launch
-    sample = int(np.argmax(launch.weights))
-    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
-    seen: dict[int, int] = {}
-    found: dict[tuple[int, bool], list[float]] = {}
-    for touch in emulation.log.touches:
-        opcode = touch.instruction.opcode
-        if opcode not in GLOBAL:
-            continue
-        requests = _global_lines(touch, emulation, rows)
-        writes = opcode in WRITES
-        for line, sectors in requests or ():
-            have = seen.get(line, 0)
-            fresh = sectors & ~have
-            if not fresh:
-                continue
-            seen[line] = have | sectors
-            entry = found.setdefault((line >> ARRAY_BITS, writes), [0.0, 0.0])
-            entry[0] += fresh.bit_count() * touch.weight
-            entry[1] += (have == 0) * touch.weight
-        if len(seen) > MOST_LOOKUPS:
-            break
-    blocks = launch.blocks
-    return {key: Footprint(s * blocks, n * blocks) for key, (s, n) in found.items()}
-
-
 def _requests(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
     """Give (line, sector bits) of each warp request; None for what passes L1 by."""
     instruction = touch.instruction
@@ -134,7 +91,7 @@ def _requests(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int
     if not local and (instruction.opcode not in CACHED_LOADS or "STRONG" in instruction.modifiers):
         return None
     if not local:
-        return _global_lines(touch, emulation, rows)
+        return global_lines(touch, emulation, rows)
     low, usable = _addresses(touch, emulation, rows)
     return _local_lines(low, usable, instruction.modifiers) if usable.any() else None
 
@@ -146,13 +103,15 @@ def _addresses(touch: Touch, emulation: Emulation, rows: slice) -> tuple[Array, 
     known = known_in(touch.low, shape).reshape(-1, 32)[rows]
     if type(touch.low) is Drift and touch.low.uniform:  # somewhere, but side by side
         known = np.ones_like(known)
+        low = low + np.arange(len(low), dtype=np.uint64)[:, None] * np.uint64(APART)
     if touch.high is not None:
         high = plain_values(touch.high, shape).reshape(-1, 32)[rows].astype(np.uint64)
         low = low | high << np.uint64(32)
     return low, touch.lanes.reshape(-1, 32)[rows] & known
 
 
-def _global_lines(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
+def global_lines(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
+    """Give (line, sector bits) of each warp's request in one sampled block."""
     low, usable = _addresses(touch, emulation, rows)
     if not usable.any():
         return None

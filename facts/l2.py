@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .accesses import NOTHING, Access, Span
-from .l1_cache import Footprint, Hits
+from .footprint import Fetches, Footprint, distinct_bytes, fetches
+from .l1_cache import Hits
 from .pipes import L2Path
 
 SECTOR_BYTES = 32
-LINE_BYTES = 128
 DRAM_UNIT_BYTES = 64
-SECTORS_PER_LINE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +39,34 @@ class Traffic:
 def traffic(
     accesses: Sequence[Access],
     hits: Mapping[int, Hits],
-    footprints: Mapping[tuple[int, bool], Footprint],
-    array_bytes: Mapping[int, int],
+    prints: list[Footprint],
+    grid: tuple[int, int, int],
+    resident: int,
+    sizes: Mapping[int, int],
     problem_bytes: float | None,
     l2_bytes: int | None,
     path: L2Path,
 ) -> Traffic:
     """Add up the requests of all accesses.
 
-    `array_bytes` maps the upper part of an array's made-up address to its size, where it is known.
+    `sizes` maps an array's number to its bytes, where they are known; `resident` blocks run at once.
     """
     tags = sectors = slots = NOTHING
     for access in accesses:
         more = _requests(access, hits.get(access.address), path)
         tags, sectors, slots = tags + more[0], sectors + more[1], slots + more[2]
-    dram, lines, written = _dram(accesses, footprints, array_bytes, problem_bytes, l2_bytes)
-    tags = tags + Span(lines, lines, lines).times(path.dram_tags_per_line)
-    tags = tags + Span(written, written, written).times(path.dram_tags_per_written_line)
-    unique = sum(_bounded(f, array_bytes.get(key[0])) for key, f in footprints.items())
+    all_fetches = [fetches(one, prints, grid, resident, sizes, l2_bytes) for one in prints]
+    dram, random_lines = _dram(accesses, all_fetches, sizes, problem_bytes, l2_bytes)
+    fetched = sum(f.fetched_lines for f in all_fetches) + random_lines
+    written = sum(f.written_lines for f in all_fetches)
+    extra = fetched * path.dram_tags_per_line + written * path.dram_tags_per_written_line
+    unique = sum(distinct_bytes(one, grid, sizes.get(one.array)) for one in prints)
+    cached = any(a.kind == "load" and a.space == "global" for a in accesses)
+    if cached and unique:  # blocks of an SM may find each other's lines in L1
+        shared = min(1.0, unique / SECTOR_BYTES / sectors.value) if sectors.value else 1.0
+        tags = Span(tags.low * shared, tags.value, tags.high)
+        sectors = Span(sectors.low * shared, sectors.value, sectors.high)
+    tags = tags + Span(extra, extra, extra)
     return Traffic(tags, sectors, slots, dram, sectors.value * SECTOR_BYTES, unique)
 
 
@@ -77,16 +86,19 @@ def _requests(access: Access, hits: Hits | None, path: L2Path) -> tuple[Span, Sp
         returned = sectors if access.opcode.startswith("ATOM") else NOTHING
         return lines.times(path.store_tags_per_line), returned, sectors + lines
     if access.kind == "copy":
-        if access.space == "global" and "BYPASS" in access.mnemonic:
+        if access.space == "bulk":
+            merged = path.bulk_read_share
+            return lines.times(merged), sectors.times(merged), lines.times(path.read_slots)
+        if "BYPASS" in access.mnemonic:
             per_line = sectors.value / lines.value if lines.value else 1.0
             lines = sectors.times(bypass_tags(per_line, path))
-        return lines, sectors, lines
+        return lines, sectors, lines.times(path.read_slots)
     miss = 1.0 - hits.rate if hits is not None else 1.0
     missed_sectors = Span(sectors.low * miss, sectors.value * miss, sectors.high)
     missed_lines = Span(lines.low * miss, lines.value * miss, lines.high)
     if access.space == "local" and hits is None:
         missed_sectors, missed_lines = sectors, lines
-    return missed_lines, missed_sectors, missed_lines
+    return missed_lines, missed_sectors, missed_lines.times(path.read_slots)
 
 
 def _is_partial(access: Access) -> bool:
@@ -101,42 +113,30 @@ def bypass_tags(sectors_per_line: float, path: L2Path) -> float:
     return table[nearest]
 
 
-def _bounded(footprint: Footprint, size: int | None) -> float:
-    """Give distinct bytes of an array: what blocks touch, at most the array."""
-    touched = footprint.sectors * SECTOR_BYTES
-    return touched if size is None else min(touched, float(size))
-
-
 def _dram(
     accesses: Sequence[Access],
-    footprints: Mapping[tuple[int, bool], Footprint],
-    array_bytes: Mapping[int, int],
+    all_fetches: Sequence[Fetches],
+    sizes: Mapping[int, int],
     problem_bytes: float | None,
     l2_bytes: int | None,
-) -> tuple[Span, float, float]:
-    """Give DRAM bytes, the lines that L2 fetches, and the lines that it writes back."""
-    read = written = lines = written_lines = 0.0
-    for (array, writes), footprint in footprints.items():
-        unique = _bounded(footprint, array_bytes.get(array))
-        density = footprint.sectors / footprint.lines if footprint.lines else SECTORS_PER_LINE
-        if writes:
-            written += unique
-            written_lines += unique / SECTOR_BYTES / density
-            continue
-        units = max(1.0, DRAM_UNIT_BYTES / SECTOR_BYTES / density)
-        read += unique * units
-        lines += unique / SECTOR_BYTES / density
+) -> tuple[Span, float]:
+    """Give DRAM bytes, and the lines that random accesses fetch."""
+    read = sum(f.read_bytes for f in all_fetches)
+    written = sum(f.written_bytes for f in all_fetches)
     if l2_bytes is not None and read + written <= l2_bytes:
-        written = written_lines = 0.0  # it all stays in L2 until the kernel has ended
+        written = 0.0  # it all stays in L2 until the kernel has ended
     known = read + written
     random = 0.0
     for access in accesses:
         for array, lanes in access.random_lanes.items():
-            size = array_bytes.get(array)
+            size = sizes.get(array)
             moved = lanes * DRAM_UNIT_BYTES
             if size is not None and l2_bytes is not None and size <= l2_bytes:
                 moved = min(moved, float(size))  # it soon lies in L2
             random += moved
-    low = known if problem_bytes is None else max(known, min(problem_bytes, known + random))
-    lines += random / DRAM_UNIT_BYTES
-    return Span(low, known + random, known + random), lines, written_lines
+    bulk = sum(access.bytes for access in accesses if access.space == "bulk")
+    most = known + random + bulk
+    if problem_bytes is None:
+        return Span(known, most, most), random / DRAM_UNIT_BYTES
+    low = max(known, min(problem_bytes, most))
+    return Span(low, max(low, known + random), most), random / DRAM_UNIT_BYTES

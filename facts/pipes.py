@@ -50,6 +50,8 @@ class L2Path:
     store_tags_per_line: float
     dram_tags_per_line: float
     dram_tags_per_written_line: float
+    read_slots: float  # of the port into L2, per line that is read
+    bulk_read_share: float  # sectors that L2 sends, of those that bulk copies ask for
     bypass_tags_per_sector: Mapping[int, float]
 
 
@@ -68,14 +70,16 @@ class PipeTable:
     """Costs of one architecture, in cycles of a sub-partition per warp instruction.
 
     `costs` maps a group to its pipes; groups in `from_rate` are tensor work whose cycles follow
-    from the rate of the architecture. What the file does not give for a device is None.
+    from the rate of the architecture; `hot_groups` are the ones that lower the clock. What the file
+    does not give for a device is absent.
     """
 
     arch: str
     patterns: Mapping[str, tuple[Pattern, ...]]
     costs: Mapping[str, Mapping[str, float]]
     from_rate: frozenset[str]
-    fma_heavy_share: float
+    hot_groups: frozenset[str]
+    warpgroup_groups: frozenset[str]
     layout: ConstantLayout
     l1_bytes: int
     l1_usable_fraction: float

@@ -38,12 +38,6 @@ class Cited(Strict):
     status: Status
 
 
-class HeavyShare(Cited):
-    """Share of float work in the heavy half of the FMA pipe."""
-
-    value: Share
-
-
 class ConstantBank(Cited):
     """Layout of constant bank 0, in bytes."""
 
@@ -76,6 +70,8 @@ class L2Figures(Cited):
     store_tags_per_line: PositiveFloat
     dram_tags_per_line: PositiveFloat
     dram_tags_per_written_line: PositiveFloat
+    read_slots: PositiveFloat
+    bulk_read_share: Share
     bypass_tags_per_sector: dict[int, PositiveFloat]
 
 
@@ -111,8 +107,9 @@ class PipeFile(Strict):
 
     arch: ArchName
     costs: dict[str, Any]
-    fma_heavy_share: HeavyShare
     tensor_from_rate: tuple[str, ...]
+    hot: tuple[str, ...] = ()
+    warpgroup: tuple[str, ...] = ()
     constant_bank: ConstantBank
     l1: L1Figures
     l2: L2Figures | None = None
@@ -145,7 +142,7 @@ def load_pipes(arch: str, folders: Sequence[Path]) -> PipeTable | None:
     groups = _groups(read_file(*known[OPCODES]), sources)
     document = read_file(*known[stem])
     parsed = validate(document, PipeFile)
-    for section in ("costs", "constant_bank", "l1", "l2", "clock", "dram", "fma_heavy_share"):
+    for section in ("costs", "constant_bank", "l1", "l2", "clock", "dram"):
         value = document.data.get(section) if isinstance(document.data, dict) else None
         if isinstance(value, dict) and "source" in value:
             keys = value["source"]
@@ -176,7 +173,8 @@ def _table(document: Document, parsed: PipeFile, patterns: tuple[Pattern, ...]) 
         patterns=by_opcode(patterns),
         costs=costs,
         from_rate=frozenset(parsed.tensor_from_rate),
-        fma_heavy_share=parsed.fma_heavy_share.value,
+        hot_groups=frozenset(parsed.hot),
+        warpgroup_groups=frozenset(parsed.warpgroup),
         layout=ConstantLayout(bank.block, bank.grid, bank.stack, bank.parameters),
         l1_bytes=l1.bytes_per_sm,
         l1_usable_fraction=l1.usable_fraction,
@@ -200,6 +198,8 @@ def _l2(device: L2Device, figures: L2Figures) -> L2Path:
         figures.store_tags_per_line,
         figures.dram_tags_per_line,
         figures.dram_tags_per_written_line,
+        figures.read_slots,
+        figures.bulk_read_share,
         dict(figures.bypass_tags_per_sector),
     )
 

@@ -1,0 +1,142 @@
+"""Counts anchored on the work: scale the loop that carries it until the operations are right.
+
+Without arguments the emulation knows the grid, the block and the shape of every iteration, but not
+how many iterations there are. The problem's operations tell: the loop with most of them runs as
+often as it takes. Emulation and anchor also check each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..parsers.listing import Function, Instruction
+from .accesses import Access, Span
+from .emulator.emulate import Emulation
+
+FlopsOf = Callable[[Instruction], float | None]  # operations of one warp instruction
+Region = tuple[int, int]  # first and last address of a loop
+MOST_SCALE = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """How the counts inside one loop must be scaled; `region` None means all of the code."""
+
+    region: Region | None
+    scale: float
+    emulated: float
+    wanted: float
+
+    @property
+    def ratio(self) -> float:
+        """What the emulation counted over what the problem says."""
+        return self.emulated / self.wanted if self.wanted else 0.0
+
+
+def loop_regions(emulation: Emulation) -> list[Region]:
+    """Give the address ranges that jumps backwards span, inner loops too."""
+    code = emulation.program.function.instructions
+    regions: set[Region] = set()
+    for block in emulation.program.blocks:
+        last = block.last
+        if last is None or last.opcode == "CALL":
+            continue
+        for target in block.targets:
+            if target <= block.index:
+                first = code[emulation.program.blocks[target].first].address
+                if first < last.address:
+                    regions.add((first, last.address))
+    return sorted(regions)
+
+
+def flop_anchor(
+    emulation: Emulation, counts: Mapping[int, Span], flops_of: FlopsOf, wanted: float
+) -> Anchor | None:
+    """Scale the loop with most operations so that all operations are the problem's.
+
+    None where no instruction counts, or where the code outside of loops does more already.
+    """
+    per_address = {
+        instruction.address: (flops_of(instruction) or 0.0)
+        * counts.get(instruction.address, Span(0, 0, 0)).value
+        for instruction in emulation.program.function.instructions
+    }
+    return _anchor(emulation, per_address, wanted)
+
+
+def byte_anchor(emulation: Emulation, accesses: Sequence[Access], wanted: float) -> Anchor | None:
+    """The same with the bytes of global loads and stores, for kernels that only move data."""
+    per_address = {a.address: a.bytes for a in accesses if a.space in ("global", "bulk")}
+    return _anchor(emulation, per_address, wanted)
+
+
+def _anchor(emulation: Emulation, per_address: Mapping[int, float], wanted: float) -> Anchor | None:
+    total = sum(per_address.values())
+    if not total or wanted <= 0:
+        return None
+    regions = loop_regions(emulation)
+    inside = {
+        region: sum(v for a, v in per_address.items() if region[0] <= a <= region[1])
+        for region in regions
+    }
+    if not inside:
+        return Anchor(None, 1.0, total, wanted)
+    most = max(inside.values())
+    if not most:
+        return Anchor(None, 1.0, total, wanted)
+    # of nested loops that carry the same work, the innermost one
+    region = min((r for r in regions if inside[r] > 0.5 * most), key=lambda r: r[1] - r[0])
+    outside = total - inside[region]
+    scale = (wanted - outside) / inside[region]
+    if not 0 < scale <= MOST_SCALE:
+        return None
+    return Anchor(region, scale, total, wanted)
+
+
+def scaled(counts: Mapping[int, Span], anchor: Anchor, spread: float) -> dict[int, Span]:
+    """Scale the counts inside the anchor's loop; `spread` is how far off an anchor usually is."""
+    result = {}
+    for address, span in counts.items():
+        if anchor.region and anchor.region[0] <= address <= anchor.region[1]:
+            value = span.value * anchor.scale
+            result[address] = Span(value * (1 - spread), value, value * (1 + spread))
+        else:
+            result[address] = span
+    return result
+
+
+def scale_accesses(accesses: Sequence[Access], anchor: Anchor) -> tuple[Access, ...]:
+    """Scale the accesses inside the anchor's loop alike."""
+    from dataclasses import replace
+
+    result = []
+    for access in accesses:
+        if not anchor.region or not anchor.region[0] <= access.address <= anchor.region[1]:
+            result.append(access)
+            continue
+        factor = anchor.scale
+        result.append(
+            replace(
+                access,
+                executions=access.executions * factor,
+                lanes=access.lanes * factor,
+                sectors=access.sectors.times(factor),
+                lines=access.lines.times(factor),
+                wavefronts=access.wavefronts.times(factor),
+                ideal_wavefronts=access.ideal_wavefronts * factor,
+                ideal_sectors=access.ideal_sectors * factor,
+                bytes=access.bytes * factor,
+                random_lanes={k: v * factor for k, v in access.random_lanes.items()},
+            )
+        )
+    return tuple(result)
+
+
+def function_flops(function: Function, counts: Mapping[int, Span], flops_of: FlopsOf) -> float:
+    """Add up the operations of all instructions."""
+    return sum(
+        (flops_of(i) or 0.0) * counts[i.address].value
+        for i in function.instructions
+        if i.address in counts
+    )

@@ -1,0 +1,226 @@
+"""Which bytes of each array a launch touches, and how often DRAM must bring them.
+
+One block's distinct sectors come from its emulated accesses. How blocks overlap is read off where
+the sampled blocks start in an array: a start that does not move along a grid axis means that the
+blocks of that axis share the data. Shared data is fetched again when what lies between two uses does
+not fit in L2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from .emulator.emulate import Emulation
+from .emulator.launch import POINTER_SPACING
+from .emulator.trace import Touch
+from .emulator.values import Partly, plain_values, unknown
+from .l1_cache import CACHED_LOADS, LINE_BITS, MOST_LOOKUPS, global_lines
+
+WRITES = frozenset({"STG", "ST", "RED", "REDG", "ATOM", "ATOMG"})
+GLOBAL = WRITES | CACHED_LOADS | {"LDGSTS"}
+ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
+SECTOR_BYTES = 32
+DRAM_UNIT_BYTES = 64
+SECTORS_PER_LINE = 4
+UNEVEN = 0.1  # relative difference of steps that index arithmetic does not make
+EDGE_BYTES = 1 << 16  # by which another first thread may shift a start at the edge of the grid
+
+
+@dataclass
+class Footprint:
+    """What one block touches of an array, reading or writing; sectors are distinct.
+
+    `moves` tells per grid axis whether the start of a block's part moves with it, None where the
+    samples do not show it; `affine` that it moves evenly, as index arithmetic does.
+    """
+
+    array: int
+    writes: bool
+    sectors: float = 0.0
+    lines: float = 0.0
+    stored_bytes: float = 0.0
+    moves: tuple[bool | None, ...] = (None, None, None)
+    affine: bool = True
+    starts: dict[int, int] = field(default_factory=dict)  # sample -> first address
+
+    @property
+    def bytes(self) -> float:
+        """Distinct bytes of one block."""
+        return self.sectors * SECTOR_BYTES
+
+    @property
+    def is_partial(self) -> bool:
+        """Tell whether stores leave their sectors incomplete."""
+        return self.writes and self.stored_bytes < 0.99 * self.bytes
+
+
+def footprints(emulation: Emulation) -> list[Footprint]:
+    """Count the distinct sectors of the heaviest sampled block, array by array."""
+    launch = emulation.launch
+    sample = int(np.argmax(launch.weights))
+    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
+    seen: dict[tuple[int, bool], int] = {}
+    found: dict[tuple[int, bool], Footprint] = {}
+    for touch in emulation.log.touches:
+        opcode = touch.instruction.opcode
+        if opcode not in GLOBAL:
+            continue
+        writes = opcode in WRITES
+        requests = global_lines(touch, emulation, rows) or ()
+        for line, sectors in requests:
+            entry = found.setdefault(
+                (line >> ARRAY_BITS, writes), Footprint(line >> ARRAY_BITS, writes)
+            )
+            have = seen.get((line, writes), 0)
+            fresh = sectors & ~have
+            if fresh:
+                seen[line, writes] = have | sectors
+                entry.sectors += fresh.bit_count() * touch.weight
+                entry.lines += (have == 0) * touch.weight
+        _note_starts(touch, emulation, writes, found)
+        if len(seen) > MOST_LOOKUPS:
+            break
+    _note_bytes(emulation, rows, found)
+    for entry in found.values():
+        _find_moves(entry, emulation)
+    return list(found.values())
+
+
+def _note_starts(
+    touch: Touch, emulation: Emulation, writes: bool, found: Mapping[tuple[int, bool], Footprint]
+) -> None:
+    """Keep the first address of each sample in each array."""
+    launch = emulation.launch
+    if unknown(touch.low) or unknown(touch.high) or type(touch.low) is Partly:
+        return
+    shape = (launch.size,)
+    address = plain_values(touch.low, shape).astype(np.int64) | (
+        plain_values(touch.high, shape).astype(np.int64) << 32
+    )
+    table = address.reshape(len(launch.samples), -1)
+    lanes = touch.lanes.reshape(len(launch.samples), -1)
+    for sample in np.flatnonzero(lanes.any(axis=1)):
+        place = int(table[sample, lanes[sample].argmax()])
+        entry = found.get((place // POINTER_SPACING, writes))
+        if entry is not None:
+            entry.starts.setdefault(int(sample), place)
+
+
+def _note_bytes(
+    emulation: Emulation, rows: slice, found: Mapping[tuple[int, bool], Footprint]
+) -> None:
+    from .accesses import width_of
+
+    launch = emulation.launch
+    for touch in emulation.log.touches:
+        if touch.instruction.opcode not in WRITES or touch.high is None:
+            continue
+        high = int(plain_values(touch.high, (launch.size,))[0]) << 32
+        entry = found.get((high // POINTER_SPACING, True))
+        if entry is not None:
+            lanes = int(touch.lanes.reshape(-1, 32)[rows].sum())
+            entry.stored_bytes += lanes * width_of(touch.instruction) * touch.weight
+
+
+def _find_moves(entry: Footprint, emulation: Emulation) -> None:
+    """Compare the starts of samples that differ along one axis only, inside the grid if possible.
+
+    At the edges of the grid the first active thread is another one, which shifts the start.
+    """
+    launch = emulation.launch
+    moves: list[bool | None] = []
+    for axis in range(3):
+        last = launch.grid[axis] - 1
+        apart: list[tuple[bool, int, int]] = []  # inside the grid?, blocks, bytes between two starts
+        for a, b in combinations(sorted(entry.starts), 2):
+            one, two = launch.samples[a].index, launch.samples[b].index
+            if [q for q in range(3) if one[q] != two[q]] == [axis]:
+                inside = 0 < one[axis] < last and 0 < two[axis] < last
+                distance = two[axis] - one[axis]
+                apart.append((inside, distance, entry.starts[b] - entry.starts[a]))
+        trusted = [pair for pair in apart if pair[0]] or apart
+        if not trusted:
+            moves.append(None)
+            continue
+        step = trusted[0][2] / trusted[0][1]
+        moves.append(any(size for _, _, size in trusted))
+        for _, distance, size in apart:
+            if abs(size - step * distance) > UNEVEN * abs(step * distance) + EDGE_BYTES:
+                entry.affine = False
+    entry.moves = (moves[0], moves[1], moves[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Fetches:
+    """What DRAM moves for one array: bytes, lines that L2 fetches, lines that it writes back."""
+
+    read_bytes: float
+    written_bytes: float
+    fetched_lines: float
+    written_lines: float
+
+
+def distinct_bytes(entry: Footprint, grid: tuple[int, int, int], size: int | None) -> float:
+    """Give the distinct bytes of all blocks: a block's, times the blocks that do not share them."""
+    count = 1.0
+    for axis in range(3):
+        count *= 1 if entry.moves[axis] is False else grid[axis]
+    touched = entry.bytes * count
+    return touched if size is None else min(touched, float(size))
+
+
+def fetches(
+    entry: Footprint,
+    others: list[Footprint],
+    grid: tuple[int, int, int],
+    resident: int,
+    sizes: Mapping[int, int],
+    l2_bytes: int | None,
+) -> Fetches:
+    """Work out what DRAM moves for one array.
+
+    `resident` blocks run at once. Lone sectors come in units of 64 bytes; stores that leave a sector
+    incomplete make L2 fetch it first.
+    """
+    size = sizes.get(entry.array)
+    unique = distinct_bytes(entry, grid, size)
+    blocks = grid[0] * grid[1] * grid[2]
+    if l2_bytes is not None:
+        if entry.affine:
+            unique *= _passes(entry, others, grid, resident, sizes, l2_bytes)
+        elif size is not None and size > l2_bytes:
+            unique = entry.bytes * blocks * (1 - l2_bytes / size)  # random: rarely met again
+    density = entry.sectors / entry.lines if entry.lines else SECTORS_PER_LINE
+    lines = unique / SECTOR_BYTES / max(density, 1.0)
+    if entry.writes:
+        filled = unique if entry.is_partial else 0.0
+        return Fetches(filled, unique, lines if filled else 0.0, lines)
+    units = max(1.0, DRAM_UNIT_BYTES / SECTOR_BYTES / max(density, 1.0))
+    return Fetches(unique * units, 0.0, lines, 0.0)
+
+
+def _passes(
+    entry: Footprint,
+    others: list[Footprint],
+    grid: tuple[int, int, int],
+    resident: int,
+    sizes: Mapping[int, int],
+    l2_bytes: int,
+) -> float:
+    """Count how often shared data is fetched again: once where it stays in L2 between two uses."""
+    passes = 1.0
+    for axis in range(3):
+        if entry.moves[axis] is not False or grid[axis] == 1:
+            continue
+        inner = 1
+        for faster in range(axis):
+            inner *= grid[faster]
+        span = (grid[0] if axis > 0 else 1, grid[1] if axis > 1 else 1, 1)
+        between = sum(distinct_bytes(one, span, sizes.get(one.array)) for one in others)
+        if between > l2_bytes:
+            passes *= max(1.0, grid[axis] * inner / max(resident, inner))
+    return passes
