@@ -43,7 +43,12 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
             ("latency.ns",),
             (),
             _latency,
-            ("arch.loaded_dram_latency_ns", "arch.dram_latency_ns", "method.latency_load_factor"),
+            (
+                "arch.loaded_dram_latency_ns",
+                "arch.dram_latency_ns",
+                "method.dram_latency_ns",
+                "method.latency_load_factor",
+            ),
         ),
         Derivation(
             ("latency.bytes_needed",),
@@ -135,11 +140,13 @@ def _latency(f: Mapping[str, Value]) -> Outputs:
     loaded = f.get("arch.loaded_dram_latency_ns")
     if loaded is not None:
         return {"latency.ns": (float(loaded), "ns", "DRAM latency under load")}
-    unloaded, factor = f.get("arch.dram_latency_ns"), f.get("method.latency_load_factor")
+    own, factor = f.get("arch.dram_latency_ns"), f.get("method.latency_load_factor")
+    unloaded = f.get("method.dram_latency_ns") if own is None else own
     if unloaded is None or factor is None:
-        return {"latency.ns": (None, "ns", "the architecture's file has no DRAM latency")}
+        return {"latency.ns": (None, "ns", "no figure for the DRAM latency")}
     value = float(unloaded) * float(factor)
-    return {"latency.ns": (value, "ns", "DRAM latency of one load x what load adds to it")}
+    what = "DRAM latency of one load" if own is not None else "assumed DRAM latency"
+    return {"latency.ns": (value, "ns", f"{what} x what load adds to it")}
 
 
 def _bytes_needed(f: Mapping[str, Value]) -> Outputs:
