@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..facts.arch_table import ArchTable
 from ..facts.code import Code, CodeLoop, CodeStall
+from ..facts.dep_operands import OperandRules
 from ..facts.dep_table import TableTiming
 from ..facts.dependence_facts import dependence_facts
 from ..facts.dependences import Dependences, dependences
 from ..facts.kernel import Kernel, analyse, kernel_facts
 from ..facts.known import known_at_launch
+from ..facts.loop_linear import Known
 from ..facts.loop_roles import Roles
 from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
 from ..facts.request import Request
 from ..parsers.artifact import Artifact
 from ..parsers.choose import select_function
+from ..parsers.listing import Function, ResourceRecord
 from .knowledge import Setting, choose_device, limiting_architecture
 
 
@@ -31,7 +36,21 @@ def analyse_code(
         device.product_class if device is not None else None,
     )
     known = known_at_launch(request, artifact, function, problem)
-    kernel = analyse(function, table, setting.hardware.operands, known)
+    records = tuple(r for r in artifact.resources if r.name == function.name)
+    found = analyse_function(function, table, setting.hardware.operands, known, records)
+    id = device.id if device is not None else None
+    return replace(found, sha256=artifact.sha256, device=id)
+
+
+def analyse_function(
+    function: Function,
+    table: ArchTable,
+    operands: OperandRules,
+    known: Known,
+    records: tuple[ResourceRecord, ...],
+) -> Code:
+    """Analyse one function by itself: no file and no device is named in the result."""
+    kernel = analyse(function, table, operands, known)
     loop = _dependences(kernel, table)
     parts = [
         kernel_facts(kernel, table),
@@ -41,8 +60,8 @@ def analyse_code(
     return Code(
         name=function.name,
         arch=function.arch,
-        sha256=artifact.sha256,
-        device=device.id if device is not None else None,
+        sha256="",
+        device=None,
         has_encodings=function.has_control,
         loop=_loop(kernel),
         flop_shares_known=kernel.tile is not None and bool(kernel.tile.flop_fractions),
@@ -50,7 +69,7 @@ def analyse_code(
         stalls=_stalls(loop),
         facts=tuple(fact for facts, _ in parts for fact in facts),
         missing=tuple(gap for _, gaps in parts for gap in gaps),
-        records=tuple(r for r in artifact.resources if r.name == function.name),
+        records=records,
     )
 
 

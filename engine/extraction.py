@@ -60,7 +60,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
         options,
         _problem_facts(problem),
         _source_facts(opened),
-        (_hardware_facts(architecture, device, setting), []),
+        (hardware_facts(architecture, device, setting), []),
         ([*measured.facts, counters_given(request)], []),
     ]
     facts = [fact for part in parts for fact in part[0]]
@@ -182,9 +182,10 @@ def _source_facts(opened: Opened) -> tuple[list[Fact], list[Missing]]:
     return [Fact("source.compute_calls", calls, "instructions", source)], []
 
 
-def _hardware_facts(
+def hardware_facts(
     architecture: Architecture | None, device: Device | None, setting: Setting
 ) -> list[Fact]:
+    """Give what the knowledge base says of the method, the architecture and the device."""
     facts = list(setting.knowledge.method)
     if architecture is not None:
         facts += architecture.facts

@@ -9,13 +9,14 @@ from __future__ import annotations
 import codecs
 import os
 import subprocess
+import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from .artifact import first_line, refused
-from .launch import DISASSEMBLER, OPTIONS, content_of, memory_file
+from .launch import DISASSEMBLER, LONGEST_RUN_S, OPTIONS, content_of, memory_file
 from .listing import Function
 from .sass_lines import Reader
-from .tools import find_tool
+from .tools import find_tool, find_tools
 
 _PIECE_BYTES = 1 << 20
 _INSTRUCTION_START = "\n        /*"  # both tools indent like this; text before it is complete
@@ -44,26 +45,59 @@ def stream_cubin(
 ) -> Generator[Function, None, None]:
     """Disassemble a cubin at a place and give its functions; `path` names it in errors.
 
-    `symbols` restricts it to the functions with these indices in the symbol table.
-    Raises KneckError where the disassembler refuses the cubin, also after some functions.
+    `symbols` restricts it to the functions with these indices in the symbol table. The next
+    disassembler is asked where one refuses the cubin before its first function.
+    Raises KneckError where all refuse it, or one stops after some functions.
     """
-    tool = find_tool(DISASSEMBLER)
-    command = [tool.path, *OPTIONS, os.path.abspath(place)]
-    if symbols:
-        command += ["-fun", ",".join(str(index) for index in symbols)]
+    restriction = ["-fun", ",".join(str(index) for index in symbols)] if symbols else []
+    refusals = []
+    for tool in find_tools(DISASSEMBLER):
+        command = [tool.path, *OPTIONS, *restriction, os.path.abspath(place)]
+        functions = _functions_of(command, path)
+        try:
+            first = next(functions)
+        except StopIteration:
+            return
+        except _Stopped as stopped:
+            refusals.append(stopped.told)
+            continue
+        yield first
+        try:
+            yield from functions
+        except _Stopped as stopped:
+            raise refused(path, arch, stopped.told) from None
+        return
+    if not refusals:
+        find_tool(DISASSEMBLER)
+    raise refused(path, arch, refusals[0])
+
+
+class _Stopped(Exception):
+    """A disassembler ended with an error."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(told)
+        self.told = told
+
+
+def _functions_of(command: list[str], path: str) -> Generator[Function, None, None]:
     messages = memory_file("messages")
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages
     )
+    watchdog = threading.Timer(LONGEST_RUN_S, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
     try:
         yield from stream_functions(_text_of(process), path)
         status = process.wait()
     finally:
+        watchdog.cancel()
         process.kill()
         process.wait()
         told = first_line(content_of(messages))
     if status:
-        raise refused(path, arch, told or f"exit status {status}")
+        raise _Stopped(told or f"exit status {status}")
 
 
 def _text_of(process: subprocess.Popen[bytes]) -> Iterator[str]:
