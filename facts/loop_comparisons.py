@@ -66,13 +66,48 @@ def _when_taken(values: Values, block: int) -> Comparison | None:
     return Comparison(found.position, NEGATED[found.operator], found.difference)
 
 
-def _comparison(values: Values, register: int, position: int) -> Comparison | None:
+def compared(
+    values: Values, register: int, position: int, loop: int, seen: frozenset[int] = frozenset()
+) -> list[Linear] | None:
+    """Give the differences that a predicate is made of, None where data have a say in it.
+
+    Comparisons and their combinations are followed back as far as the loop (by index) sets them;
+    what it leaves alone is the same in every iteration and adds nothing.
+    """
+    if not values.is_written_in(register, loop):
+        return []
     definition = values.definition(register, position)
-    if definition is None:
+    if definition is None or definition in seen:  # a predicate made of its own last value
         return None
     instruction = values.flow.function.instructions[definition]
+    if not is_always(instruction) or instruction.opcode not in _COMPARISONS | _PREDICATE_LOGIC:
+        return None
+    found: list[Linear] = []
+    plain = [o for o in instruction.operands if o.kind not in ("predicate", "uniform_predicate")]
+    if instruction.opcode in _COMPARISONS:
+        sides = [values.operand(operand, definition) for operand in plain[:2]]
+        if len(sides) < 2 or sides[0] is None or sides[1] is None:
+            return None
+        found.append(sides[0].plus(sides[1], -1))
+    for source in values.access(definition).reads:
+        if source >= PREDICATE:
+            parts = compared(values, source, definition, loop, seen | {definition})
+            if parts is None:
+                return None
+            found += parts
+    return found
+
+
+def _comparison(
+    values: Values, register: int, position: int, seen: frozenset[int] = frozenset()
+) -> Comparison | None:
+    definition = values.definition(register, position)
+    if definition is None or definition in seen:
+        return None
+    seen |= {definition}
+    instruction = values.flow.function.instructions[definition]
     if instruction.opcode in _PREDICATE_LOGIC and is_always(instruction):
-        return _copied(values, instruction, definition)
+        return _copied(values, instruction, definition, seen)
     if instruction.opcode not in _COMPARISONS or not is_always(instruction):
         return None
     if values.access(definition).writes[:1] != (register,):
@@ -81,7 +116,7 @@ def _comparison(values: Values, register: int, position: int) -> Comparison | No
         chained = instruction.operands[-1]
         named = [PREDICATE + n for n in chained.predicates]
         named += [UNIFORM_PREDICATE + n for n in chained.uniform_predicates]
-        lower = _comparison(values, named[0], definition) if named else None
+        lower = _comparison(values, named[0], definition, seen) if named else None
         operator = _operator(instruction.modifiers)
         if lower is None or operator is None:
             return None
@@ -97,7 +132,9 @@ def _comparison(values: Values, register: int, position: int) -> Comparison | No
     return Comparison(definition, operator, left.plus(right, -1))
 
 
-def _copied(values: Values, instruction: Instruction, position: int) -> Comparison | None:
+def _copied(
+    values: Values, instruction: Instruction, position: int, seen: frozenset[int]
+) -> Comparison | None:
     """Follow `PLOP3.LUT P2, PT, PT, PT, UP0, 0x80, 0x0`, which hands on one predicate."""
     sources = instruction.operands[2:5]
     table = next((o.value for o in instruction.operands if o.kind == "immediate"), None)
@@ -113,7 +150,7 @@ def _copied(values: Values, instruction: Instruction, position: int) -> Comparis
         return None
     registers = [PREDICATE + n for n in operand.predicates]
     registers += [UNIFORM_PREDICATE + n for n in operand.uniform_predicates]
-    found = _comparison(values, registers[0], position)
+    found = _comparison(values, registers[0], position, seen)
     if found is None or outcomes[1]:
         return found
     return Comparison(found.position, NEGATED[found.operator], found.difference)

@@ -1,19 +1,21 @@
 """Which way a condition inside a loop goes in an ordinary iteration.
 
 Three kinds can be told without running the kernel: a condition that the known launch and problem
-dimensions decide; a bounds check, which does not change in the loop and is taken to pass, that
-is to lead to the side that does the work; and a test of the loop's own counter, such as "load the
-next tile if there is one", which goes one way but for the first or the last iterations. A branch
-to a helper routine that data decide (the slow path of a division) is taken not to be executed.
+dimensions decide; a test of the loop's own counter, such as "load the next tile if there is one",
+which goes one way but for the first or the last iterations; and a bounds check, a combination of
+comparisons that data have no say in, which is taken to pass, that is to lead to the side that does
+the work. A branch to a helper routine that data decide (the slow path of a division) is taken not
+to be executed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .dep_operands import PREDICATE
 from .flow_blocks import Edge
 from .induction import exit_tests, step_of
-from .loop_comparisons import Comparison
+from .loop_comparisons import Comparison, compared
 from .loop_linear import Linear
 from .loop_ranges import Ranges
 from .loops import Loop
@@ -75,7 +77,7 @@ class Conditions:
             if chosen is not None:
                 notes[f"the test of the loop counter at {place} goes as in most iterations"] = None
                 return [chosen]
-            if self._is_fixed(group[0], loop):
+            if self._is_bounds_check(group[0], loop):
                 chosen = max(group, key=lambda edge: self._work_behind(edge, group))
                 notes[f"the bounds check at {place} is taken to pass"] = None
                 return [chosen]
@@ -119,20 +121,18 @@ class Conditions:
             for sign in (1, -1)
         )
 
-    def _is_fixed(self, edge: Edge, loop: Loop) -> bool:
-        """Tell whether the condition of a branch is the same in all iterations."""
+    def _is_bounds_check(self, edge: Edge, loop: Loop) -> bool:
+        """Tell whether a condition is made of comparisons that data have no say in."""
         position = self.flow.blocks[edge.source].end - 1
         access = self.values.access(position)
-        deciding = [r for r in (access.guard, *access.reads) if r is not None and r >= 512]
+        deciding = [r for r in (access.guard, *access.reads) if r is not None and r >= PREDICATE]
         if not deciding:
             return False
-        if not any(self.values.is_written_in(register, loop.index) for register in deciding):
-            return True
-        condition = self.ranges.branches.of(edge)
-        if condition is None:
-            return False
-        step = step_of(self.values, loop, condition.difference)
-        return step is not None and step.is_constant and not step.constant
+        for register in deciding:
+            parts = compared(self.values, register, position, loop.index)
+            if parts is None or any(step_of(self.values, loop, d) is None for d in parts):
+                return False
+        return True
 
     def _work_behind(self, edge: Edge, group: list[Edge]) -> int:
         """Weigh the blocks that only one of two edges leads to, up to where they meet."""

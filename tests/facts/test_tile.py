@@ -260,7 +260,16 @@ GUARDED = """
         ("IADD3 R10, R9, 0x20, RZ\n ISETP.GE.AND P2, PT, R10, c[0x0][0x160], PT", 1),  # prefetch
         ("ISETP.LT.AND P2, PT, R9, 0x20, PT", 1),  # not in the first two iterations
         ("ISETP.GE.AND P2, PT, R11, c[0x0][0x164], PT", 1),  # a bounds check
+        (
+            "ISETP.GE.AND P3, PT, R11, c[0x0][0x164], PT\n"
+            " ISETP.GE.OR P2, PT, R9, c[0x0][0x168], P3",
+            1,
+        ),  # two bounds at once
+        ("ISETP.EQ.AND P2, PT, R9, 0x40, PT", 1),  # in one iteration only
         ("LOP3.LUT P2, RZ, R9, 0x10, RZ, 0xc0, !PT", None),  # every other iteration
+        ("ISETP.GE.OR P2, PT, R9, c[0x0][0x168], P2", None),  # its own last value
+        ("PLOP3.LUT P2, PT, P2, PT, PT, 0x8, 0x0", None),  # the other way each time
+        ("LDS R12, [R9]\n ISETP.GE.AND P2, PT, R12, RZ, PT", None),  # data
     ],
 )
 def test_a_condition_on_the_loop_counter_goes_as_in_most_iterations(
