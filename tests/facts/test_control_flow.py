@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kneck.facts.control_flow import ControlFlow, control_flow
 from kneck.facts.flow_dominators import immediate_dominators, tree_spans
 from kneck.parsers.listing import Function
+from kneck.parsers.sass import parse_sass
 from kneck.parsers.tools import find_tool
 
 from .flow_listings import KERNELS, functions, sass
@@ -246,3 +247,23 @@ def _drawn(text: str) -> Iterator[tuple[str, dict[int, set[int]]]]:
             if source in spans and target in spans:
                 targets.setdefault(spans[source][1] - 1, set()).add(spans[target][0])
         yield name, targets
+
+
+@pytest.mark.parametrize("stem", ["device_call", "flash_attention"])
+def test_the_text_of_cuobjdump_gives_the_same_graph(stem: str) -> None:
+    for name, function in _from_cuobjdump(stem).items():
+        assert edges(control_flow(function)) == edges(control_flow(functions(stem)[name]))
+
+
+def test_the_text_of_cuobjdump_leaves_indirect_branches_open_and_says_so() -> None:
+    (function,) = _from_cuobjdump("switch_brx").values()
+    flow = control_flow(function)
+    indirect = [i.address for i in function.instructions if i.opcode == "BRX"]
+    assert indirect and flow.unknown_branches == tuple(indirect)
+
+
+def _from_cuobjdump(stem: str) -> dict[str, Function]:
+    cubin = KERNELS / "cubin" / f"{stem}.sm_86.cubin"
+    command = [str(find_tool("cuobjdump").path), "-sass", str(cubin)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {function.name: function for function in parse_sass(text).functions}
