@@ -1,26 +1,36 @@
 """A cubin's own statements about its kernels: registers, shared memory, stack, bounds, parameters.
 
-The attributes stand in `.nv.info` (all functions) and `.nv.info.NAME` (one function) as
-format byte, attribute byte, value. Their numbers were read off files of ptxas 13.0 next to what
-`cuobjdump -elf` prints for them; the tests compare the two.
+What ptxas states of a function stands in `.nv.info` (all functions) and `.nv.info.NAME` (one
+function), in the sizes of the sections that bear its name, and in the flags of the file.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from .cubin_attributes import (
+    CTA_PER_CLUSTER,
+    FRAME_SIZE,
+    MAX_THREADS,
+    MIN_STACK_SIZE,
+    NUM_BARRIERS,
+    REGCOUNT,
+    REQNTID,
+    Own,
+    attributes,
+    own_attributes,
+    parameter_base,
+    parameters,
+    triple,
+)
 from .elf import Elf, Section, read_elf
 from .generations import family
 from .listing import ResourceRecord
 
-_FORMAT_SIZED = 4  # EIFMT_SVAL: a length follows; other formats hold 16 bits in place
-_MAX_THREADS, _PARAM_CBANK, _REQNTID = 0x05, 0x0A, 0x10
-_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
-_KPARAM_INFO, _KPARAM_INFO_V2 = 0x17, 0x45
-_NUM_BARRIERS, _CTA_PER_CLUSTER = 0x4C, 0x3D
+_MOST_SYMBOLS = 10_000  # that fit into one argument of a command
 _BANKS = 18  # constant banks that the instructions can name
 _ENTRY_FLAG = 0x10  # STO_CUDA_ENTRY in st_other
 _NEW_ABI = 8  # from this ABI version on the flags hold the architecture in bits 8 to 15
@@ -48,7 +58,8 @@ class Cubin:
     def needed_for(self, kernel: str) -> list[int]:
         """Give the symbols of a kernel and of every device function, which it may call."""
         others = set(self.kernels) - {kernel}
-        return sorted(index for name, index in self.symbol_of.items() if name not in others)
+        found = sorted(index for name, index in self.symbol_of.items() if name not in others)
+        return found if len(found) <= _MOST_SYMBOLS else [self.symbol_of[kernel]]
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -82,30 +93,17 @@ def architecture(elf: Elf) -> str:
     """Name the architecture from the ELF flags, with the `a` of code for one chip only."""
     if elf.abi_version >= _NEW_ABI:
         compat = elf.by_name.get(".nv.compat")
-        pairs = dict(_attributes(compat.data)) if compat else {}
+        pairs = dict(attributes(compat.data)) if compat else {}
         accelerated = pairs.get(_COMPAT_ACCELERATED, b"\0")[:1] == b"\x01"
         return f"sm_{elf.flags >> 8 & 0xFF}{'a' if accelerated else ''}"
     return f"sm_{elf.flags & 0xFF}{'a' if elf.flags & _ACCELERATED_FLAG else ''}"
-
-
-def _attributes(data: memoryview) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at + 4 <= len(data):
-        form, attribute = data[at], data[at + 1]
-        (short,) = struct.unpack_from("<H", data, at + 2)
-        if form == _FORMAT_SIZED:
-            yield attribute, bytes(data[at + 4 : at + 4 + short])
-            at += 4 + short
-        else:
-            yield attribute, bytes(data[at + 2 : at + 4])
-            at += 4
 
 
 def _by_symbol(elf: Elf) -> dict[tuple[int, str], int]:
     """Collect the attributes of `.nv.info`, which name their function by its symbol."""
     section = elf.by_name.get(".nv.info")
     found: dict[tuple[int, str], int] = {}
-    for attribute, value in _attributes(section.data) if section else ():
+    for attribute, value in attributes(section.data) if section else ():
         if len(value) == 8:
             index, number = struct.unpack("<II", value)
             if index < len(elf.symbols):
@@ -135,35 +133,33 @@ class _Reader:
     def record(self, name: str, code: Section) -> ResourceRecord:
         """Put the record of one function together."""
         info = self.elf.by_name.get(f".nv.info.{name}")
-        own: dict[int, list[bytes]] = {}
-        for attribute, value in _attributes(info.data) if info else ():
-            own.setdefault(attribute, []).append(value)
+        own = own_attributes(info.data) if info else {}
         is_entry = name in self.entries
         smem, included = self.static_smem(name) if is_entry else (None, False)
-        threads, required = _triple(own, _MAX_THREADS), _triple(own, _REQNTID)
+        threads, required = triple(own, MAX_THREADS), triple(own, REQNTID)
         banks = self.banks(name)
         bounds = required or threads
-        stack = self.common.get((_MIN_STACK_SIZE, name))
+        stack = self.common.get((MIN_STACK_SIZE, name))
         return ResourceRecord(
             name=name,
             arch=self.arch,
             is_entry=is_entry,
             # before the new ABI the register count stands in the section header as well
-            registers=self.common.get((_REGCOUNT, name)) or code.info >> 24 or None,
+            registers=self.common.get((REGCOUNT, name)) or code.info >> 24 or None,
             static_smem=smem,
-            stack=self.common.get((_FRAME_SIZE, name)) if stack is None else stack,
+            stack=self.common.get((FRAME_SIZE, name)) if stack is None else stack,
             spill_stores=None,  # a cubin does not say
             spill_loads=None,
             barriers=self.barriers(own, code) if is_entry else None,
             constant=dict(banks).get(0),
             max_threads=prod(bounds) if bounds else None,
             smem_includes_reserve=included,
-            parameters=_parameters(own) if is_entry else None,
+            parameters=parameters(own) if is_entry else None,
             constant_banks=banks or None,
             path=self.path,
             required_block=required,
-            parameter_base=_parameter_base(own),
-            cluster=_triple(own, _CTA_PER_CLUSTER),
+            parameter_base=parameter_base(own),
+            cluster=triple(own, CTA_PER_CLUSTER),
         )
 
     def static_smem(self, name: str) -> tuple[int | None, bool]:
@@ -179,14 +175,14 @@ class _Reader:
             return section.size - self.reserve, True
         return section.size, False
 
-    def barriers(self, own: dict[int, list[bytes]], code: Section) -> int | None:
+    def barriers(self, own: Own, code: Section) -> int | None:
         """Give the named barriers; where there are none, ptxas leaves the attribute out.
 
         Before the new ABI the section header counts them (bits 20 to 26 of the flags, as
         CuAssembler documents it).
         """
-        if _NUM_BARRIERS in own:
-            return own[_NUM_BARRIERS][0][0]
+        if NUM_BARRIERS in own:
+            return own[NUM_BARRIERS][0][0]
         if self.elf.abi_version < _NEW_ABI:
             return code.flags >> 20 & 0x7F
         return 0 if own else None
@@ -195,32 +191,3 @@ class _Reader:
         """Give the sizes of the constant banks that belong to this function alone."""
         found = {bank: self.elf.by_name.get(f".nv.constant{bank}.{name}") for bank in range(_BANKS)}
         return tuple((bank, section.size) for bank, section in found.items() if section)
-
-
-def _triple(own: dict[int, list[bytes]], attribute: int) -> tuple[int, int, int] | None:
-    for value in own.get(attribute, []):
-        if len(value) >= 12:
-            x, y, z = struct.unpack_from("<III", value)
-            return x, y, z
-    return None
-
-
-def _parameter_base(own: dict[int, list[bytes]]) -> int | None:
-    for value in own.get(_PARAM_CBANK, []):
-        if len(value) >= 8:
-            return int(struct.unpack_from("<H", value, 4)[0])
-    return None
-
-
-def _parameters(own: dict[int, list[bytes]]) -> tuple[tuple[int, int], ...]:
-    """Give offset and size of each parameter by its ordinal."""
-    found: dict[int, tuple[int, int]] = {}
-    for value in own.get(_KPARAM_INFO, []):
-        if len(value) >= 12:
-            ordinal, offset, bits = struct.unpack_from("<HHI", value, 4)
-            found[ordinal] = (offset, bits >> 18)
-    for value in own.get(_KPARAM_INFO_V2, []):
-        if len(value) >= 10:
-            ordinal, offset, size = struct.unpack_from("<HHH", value, 4)
-            found[ordinal] = (offset, size)
-    return tuple(found[ordinal] for ordinal in sorted(found))

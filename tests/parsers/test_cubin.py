@@ -64,7 +64,12 @@ def test_attributes_equal_those_of_the_elf_dump(path: Path) -> None:
             expected = x * y * z
         assert record.max_threads == expected
         barriers = re.search(r"EIATTR_NUM_BARRIERS\n.*\n\tValue:\t(\w+)", text)
-        assert record.barriers == (int(barriers[1], 16) if barriers else 0)
+        flags = re.search(
+            rf"PROGBITS +(\w+) .* \.text\.{re.escape(record.name)}$", dump, re.MULTILINE
+        )
+        assert flags
+        in_section = int(flags[1], 16) >> 20  # where toolkits before 13 count them
+        assert record.barriers == (int(barriers[1], 16) if barriers else in_section)
         parameters = re.findall(r"Ordinal : (0x\w+)\tOffset  : (0x\w+)\tSize    : (0x\w+)", text)
         by_ordinal = sorted((int(o, 16), int(at, 16), int(size, 16)) for o, at, size in parameters)
         assert record.parameters == tuple((at, size) for _, at, size in by_ordinal)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kneck.parsers.listing import Instruction, Operand
-from kneck.parsers.operands import parse_instruction
+from kneck.parsers.operand_tree import parse_instruction
 from kneck.parsers.sass import parse_sass, unknown_operands
 
 SHAPES = Path(__file__).parent / "data" / "sass-shapes.tsv"
