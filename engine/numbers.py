@@ -63,7 +63,9 @@ def percent(fraction: float | int | None) -> str:
     """Write a fraction as percent: 0.471 is `47 %`; below ten percent one decimal."""
     if fraction is None:
         return UNKNOWN
-    value = 100 * fraction
+    value = 100.0 * fraction
+    if abs(value) >= 1e15:
+        return f"{value:.3g} %"
     return f"{value:.1f} %" if abs(value) < 10 and value != int(value) else f"{value:.0f} %"
 
 

@@ -45,7 +45,16 @@ def verdict(d: Diagnosis) -> str:
 def numbers_block(d: Diagnosis) -> str:
     """Write the key numbers, each with its unit and what it is measured against."""
     rows = [*_time_rows(d), *_occupancy_rows(d), *_tile_rows(d), *_smem_rows(d)]
-    return "\n".join(f"  {name:<22}{value:<16}  {note}".rstrip() for name, value, note in rows)
+    return "\n".join(_row(*row) for row in rows)
+
+
+def _row(name: str, value: str, note: str) -> str:
+    """Write one row; a note that is too long goes on below itself."""
+    left = f"  {name:<22}{value:<16}  "
+    right = textwrap.fill(
+        note, WIDTH, initial_indent=left, subsequent_indent=" " * len(left), break_long_words=False
+    )
+    return right if note else left.rstrip()
 
 
 def _time_rows(d: Diagnosis) -> list[tuple[str, str, str]]:

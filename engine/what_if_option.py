@@ -11,6 +11,7 @@ from ..parsers.errors import KneckError
 from ..parsers.suggest import suggestion
 from ..rules.vocabulary import Entry, Vocabulary
 
+LARGEST_COUNT = 2.0**63  # above it a whole number stays a float
 SHAPES = ("launch.grid", "launch.block")
 
 
@@ -54,4 +55,4 @@ def _value(entry: Entry, name: str, text: str) -> Value:
         number = math.nan
     if not math.isfinite(number):
         raise KneckError(f"--what-if {name}={text}: not a number", help="write a number")
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < LARGEST_COUNT else number

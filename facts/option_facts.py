@@ -6,6 +6,7 @@ import math
 
 from ..parsers.errors import KneckError
 from .launch_facts import axes
+from .occupancy import LARGEST_BITS
 from .model import Fact, Missing, Source, Value
 from .request import Request
 
@@ -59,6 +60,9 @@ def _launch(request: Request, most_threads: int | None) -> list[Fact]:
         smem = request.dynamic_smem
         if smem < 0:
             raise KneckError(f"--dynamic-smem {smem} is negative", help="give 0 or more bytes")
+        if smem.bit_length() > LARGEST_BITS:
+            what = f"--dynamic-smem: a number of {len(str(smem))} digits is no size"
+            raise KneckError(what, help="give a size that hardware could have")
         facts.append(_option("launch.dynamic_smem", smem, "B", "--dynamic-smem", smem))
     elif request.block is not None:
         detail = "--dynamic-smem not given; a launch without it has none"
