@@ -6,8 +6,8 @@ import math
 
 from ..parsers.errors import KneckError
 from .launch_facts import axes
-from .occupancy import LARGEST_BITS
 from .model import Fact, Missing, Source, Value
+from .occupancy import LARGEST_BITS
 from .request import Request
 
 
