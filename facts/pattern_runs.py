@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..parsers.listing import Operand
 from .dep_operands import UNIFORM
 from .induction import step_of
+from .loop_arithmetic import sources_of
 from .loop_linear import Linear, Symbol
 from .mix import at_addresses
 from .model import Fact
@@ -139,7 +141,11 @@ def _is_multiple(
     kind, name, _ = symbol
     if factor % width == 0 or kind == "constant":
         return True
-    if kind == "special" or (kind == "result" and origins.parts_threads(int(name))):
+    if kind == "result":
+        if _bits_are_multiples(int(name), width // math.gcd(factor, width), scope, origins):
+            return True
+        return False if origins.parts_threads(int(name)) else None
+    if kind == "special":
         return False
     loop = next((x for x in scope.kernel.loops.loops if x.header == name), None)
     if kind != "loop" or loop is None:
@@ -148,3 +154,23 @@ def _is_multiple(
     if step is None or not step.is_constant:
         return None
     return step.constant * factor % width == 0
+
+
+def _bits_are_multiples(position: int, width: int, scope: Scope, origins: Origins) -> bool:
+    """Tell whether a bitwise operation gives multiples of a power of two, since its sources are.
+
+    LOP3 by a table that makes 0 of zeros: `threadIdx.x * 4 | blockIdx.x * 1024`.
+    """
+    instruction = scope.flow.function.instructions[position]
+    if instruction.opcode not in ("LOP3", "ULOP3"):
+        return False
+    *sources, table = sources_of(instruction)
+    if not isinstance(table.value, int) or table.value & 1:
+        return False
+    known = [scope.values.operand(source, position) for source in sources]
+    return all(
+        value is not None
+        and value.constant % width == 0
+        and all(_is_multiple(s, factor, width, scope, origins) for s, factor in value.terms)
+        for value in known
+    )
