@@ -172,7 +172,8 @@ def plan(d: Diagnosis) -> str:
     if len(d.plan.strategies) < 2:
         return ""
     low, high = d.plan.gain.get("low"), d.plan.gain.get("high")
-    return f"Plan\n  {', then '.join(d.plan.strategies)}   {n.gain(low, high)} together"
+    line = f"{', then '.join(d.plan.strategies)}: {n.gain(low, high)} together"
+    return f"Plan\n{paragraph(line, '  ')}"
 
 
 def no_winner(d: Diagnosis) -> str:
