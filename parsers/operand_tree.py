@@ -13,8 +13,6 @@ from lark.exceptions import UnexpectedInput
 from .listing import Operand
 
 _ALL_PREDICATES = tuple(range(7))  # PR and UPR name P0 to P6; the seventh code is PT
-_INFINITY = float("inf")
-_NAN = float("nan")  # one object, so that equal operands compare equal
 
 Parts = dict[str, Any]  # keyword arguments of Operand, collected bottom-up
 
@@ -46,7 +44,7 @@ class _Build(Transformer[Token, Operand]):
     INTEGER = NUMBER
 
     def NOT_FINITE(self, token: Token) -> Parts:
-        return {"kind": "immediate", "value": _INFINITY if token.upper() == "INF" else _NAN}
+        return {"kind": "immediate", "value": float("inf" if token.upper() == "INF" else "nan")}
 
     def RELOCATION(self, token: Token) -> Parts:
         return {"kind": "immediate", "label": _symbol(token[token.index("(") + 1 : -1])}
@@ -123,7 +121,7 @@ def _numbered(token: Token, prefix: str) -> tuple[int, ...]:
 
 
 def _signed(sign: Token | None, value: Any) -> Any:
-    return -value if sign == "-" and value is not _NAN else value
+    return -value if sign == "-" else value
 
 
 def _symbol(text: str) -> str:

@@ -120,4 +120,5 @@ def test_the_line_cutter_agrees_with_the_whole_grammar() -> None:
         fast: Instruction = parse_sass(text).functions[0].instructions[0]
         guard, mnemonic, operands = parse_instruction(re.sub(r'\(\*".*"\*\)', "", fast.text))
         assert (guard, mnemonic) == (fast.predicate, fast.mnemonic)
-        assert operands == tuple(replace(each, text="") for each in fast.operands)
+        # as text, because not-a-number differs from itself
+        assert str(operands) == str(tuple(replace(each, text="") for each in fast.operands))
