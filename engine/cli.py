@@ -27,6 +27,7 @@ COMMANDS = {
     "probe": "measure this GPU's ceilings and write a device file",
     "sweep": "the same diagnosis over several problem sizes",
     "compare": "two builds of a kernel: what changed",
+    "scan": "every kernel in libraries, objects and folders",
     "kb": "list, show and check the knowledge base",
 }
 

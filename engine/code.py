@@ -59,7 +59,7 @@ def _key(opened: Opened, setting: Setting) -> str | None:
             return None  # reading it properly gives the error that names the reason
     digest = hashlib.sha256(content)
     knowledge = (setting.hardware.key, setting.method("default_device"))
-    parts = (FORMAT, __version__, _stamp(), knowledge, opened.path, _asked(request))
+    parts = (FORMAT, __version__, code_stamp(), knowledge, opened.path, _asked(request))
     digest.update(repr(parts).encode())
     return digest.hexdigest()
 
@@ -70,7 +70,7 @@ def _asked(request: Request) -> tuple[object, ...]:
     return (r.kernel, r.arch, r.gpu, r.grid, r.block, r.args, r.problem)
 
 
-def _stamp() -> tuple[int, int]:
+def code_stamp() -> tuple[int, int]:
     """Change when kneck's own code does, as it does under a developer's hands."""
     package = Path(__file__).resolve().parent.parent
     times = [

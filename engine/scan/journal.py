@@ -1,0 +1,88 @@
+"""Finished parts of a scan on the disk: what an interrupted scan need not do again.
+
+A part is a file named after everything that its content depends on. It is written under a private
+name and renamed, so that it is whole or not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .model import Row
+
+_PART = re.compile(r"[0-9a-f]{64}\.jsonl|\.[0-9a-f]{64}\.\d+")
+_WORK = "cubins"
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The folder of a scan."""
+
+    folder: str
+
+    @property
+    def work(self) -> Path:
+        """Give the folder for extracted cubins."""
+        return Path(self.folder) / _WORK
+
+    def open(self, keep: bool) -> None:
+        """Make the folder ready; parts of an earlier scan stay only where they are wanted.
+
+        Raises OSError where that is impossible.
+        """
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        shutil.rmtree(self.work, ignore_errors=True)
+        if not keep:
+            self._remove_parts()
+        self.work.mkdir(mode=0o700)
+
+    def remove(self) -> None:
+        """Remove what the scan wrote, and the folder where nothing else is in it."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self._remove_parts()
+        try:
+            os.rmdir(self.folder)
+        except OSError:
+            return
+
+    def leave(self) -> None:
+        """Keep the parts only."""
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def has(self, key: str) -> bool:
+        """Tell whether a part is there."""
+        return os.path.isfile(self._path(key))
+
+    def write(self, key: str, rows: Iterable[Row]) -> None:
+        """Write a part row by row; raises OSError where the disk is full."""
+        private = os.path.join(self.folder, f".{key}.{os.getpid()}")
+        try:
+            with open(private, "w", encoding="ascii") as file:
+                for row in rows:
+                    file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            os.replace(private, self._path(key))
+        except BaseException:
+            Path(private).unlink(missing_ok=True)
+            raise
+
+    def rows(self, key: str) -> Iterator[Row]:
+        """Read a part row by row."""
+        with open(self._path(key), encoding="ascii") as file:
+            for line in file:
+                row: Row = json.loads(line)
+                yield row
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, f"{key}.jsonl")
+
+    def _remove_parts(self) -> None:
+        with os.scandir(self.folder) as found:
+            for entry in found:
+                if _PART.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.path)

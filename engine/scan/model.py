@@ -1,0 +1,58 @@
+"""What the parts of a scan hand to each other; everything here can be sent to another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]  # one line of the output; the key "record" tells its kind
+SCHEMA = "kneck.scan/1"
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """What the user asked for, as far as it shapes the result of a kernel."""
+
+    arch: str | None = None
+    kernel: str | None = None
+    gpu: str | None = None
+    block: str | None = None
+    fail_on: str | None = None
+    kb: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of work: functions of one cubin, so many that reading them takes seconds.
+
+    `place` is where the cubin lies now, `file` what the user called its file, `cubin` its name in
+    the file (None where the file is the cubin). `symbols` are the indices of the functions in the
+    symbol table, empty for all of them; `names` those that must turn up. `key` changes with
+    whatever could change the result.
+    """
+
+    key: str
+    file: str
+    place: str
+    cubin: str | None
+    arch: str
+    symbols: tuple[int, ...]
+    names: tuple[str, ...]
+    is_last: bool
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that is written as it is: a file that cannot be read, code that is passed over."""
+
+    row: Row
+
+
+def error_row(file: str, cubin: str | None, what: str, help: str | None, **more: Any) -> Row:
+    """Give the row of something that could not be read."""
+    return {"record": "error", "file": file, "cubin": cubin, **more, "what": what, "help": help}
+
+
+def skipped_row(file: str, cubin: str | None, what: str) -> Row:
+    """Give the row of code that kneck does not read, which is no fault of the file."""
+    return {"record": "skipped", "file": file, "cubin": cubin, "what": what}

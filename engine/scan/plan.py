@@ -1,0 +1,161 @@
+"""From files to units of work: cubins are extracted, and large ones are read in parts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...parsers.artifact import refuse_old
+from ...parsers.containers import embedded_cubins, tool_result
+from ...parsers.cubin import Cubin, read_cubin
+from ...parsers.errors import KneckError
+from ...parsers.names import find_name
+from ...parsers.tools import find_tool
+from .archive import members
+from .model import Remark, ScanOptions, Unit, error_row, skipped_row
+from .walk import Found, files_in, kind_of
+
+# A part of a cubin: about a second of disassembly, whose start takes a quarter of one.
+PART_CODE_BYTES = 1 << 20
+PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
+Item = Unit | Remark
+
+
+class Planner:
+    """Finds the work; extracted cubins stay in `folder` until `release` is told they are done."""
+
+    def __init__(self, options: ScanOptions, stamp: str, folder: Path) -> None:
+        self.options = options
+        self.stamp = stamp
+        self.folder = folder
+        self.files = 0
+
+    def items(self, paths: tuple[str, ...]) -> Iterator[Item]:
+        """Give all units and remarks in the order of the output."""
+        for found in files_in(paths):
+            if isinstance(found, Remark):
+                yield found
+                continue
+            self.files += 1
+            try:
+                yield from self._file(found)
+            except KneckError as error:
+                yield Remark(error_row(found.shown, None, error.what, error.help))
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                yield Remark(error_row(found.shown, None, f"cannot read it: {reason}", None))
+
+    def release(self, unit: Unit) -> None:
+        """Delete an extracted cubin after its last part."""
+        place = Path(unit.place)
+        if unit.is_last and self.folder in place.parents:
+            place.unlink(missing_ok=True)
+
+    def _file(self, found: Found) -> Iterator[Item]:
+        if found.kind == "cubin":
+            yield from self._cubin(found.path, found.shown, None)
+        elif found.kind == "container":
+            yield from self._container(found.path, found.shown, "")
+        else:
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                for name, path in members(found.path, Path(folder)):
+                    kind = kind_of(str(path))
+                    if kind == "cubin":
+                        kept = Path(shutil.move(path, self._place()))
+                        yield from self._extracted(kept, found.shown, name)
+                    elif kind == "container":
+                        yield from self._member(str(path), found.shown, name)
+                    path.unlink(missing_ok=True)
+
+    def _member(self, path: str, shown: str, name: str) -> Iterator[Item]:
+        """A member that cannot be read does not stop the rest of its library."""
+        try:
+            yield from self._container(path, shown, f"{name}: ")
+        except KneckError as error:
+            yield Remark(error_row(shown, name, error.what, error.help))
+
+    def _container(self, path: str, shown: str, prefix: str) -> Iterator[Item]:
+        listed = embedded_cubins(path)
+        tool = find_tool("cuobjdump")
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        command = [tool.path, "-xelf", "all", os.path.abspath(path)]
+        _, messages, _ = tool_result(command, shown, cwd=str(folder))
+        own = os.path.basename(path).rpartition(".")[0]
+        seen: set[str] = set()
+        for embedded in listed:
+            label = prefix + embedded.name.removeprefix(own + ".")
+            file = folder / os.path.basename(embedded.name)
+            if not self._is_wanted(embedded.arch):
+                file.unlink(missing_ok=True)
+            elif embedded.name in seen or not file.is_file() or file.is_symlink():
+                told = messages.strip().splitlines()
+                what = f"cuobjdump did not extract it{': ' + told[0] if told else ''}"
+                help = f"cuobjdump -xelf all {shown}, and scan the cubins"
+                yield Remark(error_row(shown, label, what, help))
+            else:
+                yield from self._extracted(file, shown, label)
+            seen.add(embedded.name)
+
+    def _extracted(self, file: Path, shown: str, label: str) -> Iterator[Item]:
+        """A cubin of our own: deleted by `release`, or here where there is nothing to do in it."""
+        has_work = False
+        for item in self._cubin(str(file), shown, label):
+            has_work = has_work or isinstance(item, Unit)
+            yield item
+        if not has_work:
+            file.unlink(missing_ok=True)
+
+    def _cubin(self, place: str, shown: str, label: str | None) -> Iterator[Item]:
+        data = Path(place).read_bytes()
+        try:
+            cubin = read_cubin(data, shown)
+        except KneckError as error:
+            yield Remark(error_row(shown, label, error.what, error.help))
+            return
+        if not self._is_wanted(cubin.arch):
+            return
+        try:
+            refuse_old(cubin.arch, shown)
+        except KneckError as error:
+            yield Remark(skipped_row(shown, label, error.what))
+            return
+        digest = hashlib.sha256(data).hexdigest()
+        del data
+        parts = list(self._parts(cubin))
+        for index, (symbols, names) in enumerate(parts):
+            content = (self.stamp, digest, shown, label, symbols)
+            key = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+            is_last = index == len(parts) - 1
+            yield Unit(key, shown, place, label, cubin.arch, symbols, names, is_last)
+
+    def _parts(self, cubin: Cubin) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
+        """Cut a cubin into parts of neighbouring functions."""
+        names = [record.name for record in cubin.records]
+        if self.options.kernel is not None:
+            chosen = set(find_name(self.options.kernel, cubin.kernels))
+            names = [name for name in names if name in chosen]
+        if not names:
+            return
+        everything = len(names) == len(cubin.records)
+        small = cubin.code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS
+        if (everything and small) or any(name not in cubin.symbol_of for name in names):
+            yield (), tuple(names)  # all of it, also where a function has no symbol to ask for
+            return
+        each = cubin.code_bytes / len(cubin.records)
+        most = max(1, min(PART_FUNCTIONS, int(PART_CODE_BYTES / max(each, 1))))
+        for start in range(0, len(names), most):
+            part = names[start : start + most]
+            yield tuple(sorted(cubin.symbol_of[name] for name in part)), tuple(part)
+
+    def _is_wanted(self, arch: str) -> bool:
+        wanted = self.options.arch
+        return wanted is None or wanted == arch or arch.rstrip("af") == wanted
+
+    def _place(self) -> str:
+        handle, path = tempfile.mkstemp(dir=self.folder, suffix=".cubin")
+        os.close(handle)
+        return path

@@ -1,0 +1,149 @@
+"""A scan from start to end: plan, do, write."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ... import __version__
+from ...parsers.errors import KneckError, Place
+from ...parsers.launch import DISASSEMBLER
+from ...parsers.tools import find_tool
+from ...rules.overlay import shipped_folder
+from ..code import code_stamp
+from .baseline import Baseline
+from .journal import Journal
+from .kernel import Analyst
+from .model import SCHEMA, Remark, Row, ScanOptions, Unit
+from .output import Output
+from .plan import Item, Planner
+from .pool import Pool
+from .progress import Progress, Tally
+from .sarif import Sarif
+from .settings import FILE
+from .walk import check_paths
+from .writers import Csv, JsonLines, Text, Writer
+
+FORMAT = 1  # raised when the rows change
+JOURNAL = ".journal"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What to scan, and how and where the result is written."""
+
+    paths: tuple[str, ...]
+    options: ScanOptions
+    jobs: int
+    format: str = "jsonl"
+    output: str | None = None
+    resume: bool = False
+    baseline: str | None = None
+
+
+def scan(what: Scan) -> Tally:
+    """Scan and write; raises KneckError for wrong use, before anything is written."""
+    check_paths(what.paths)
+    find_tool(DISASSEMBLER)
+    analyst = Analyst(what.options)
+    baseline = Baseline(what.baseline, analyst.settings.baseline) if what.baseline else None
+    writer = _writer(what.format, analyst)
+    tally = Tally()
+    try:
+        with (
+            _journal(what) as journal,
+            Output(what.output) as output,
+            Progress(tally) as progress,
+        ):
+            planner = Planner(what.options, _stamp(what.options, analyst), journal.work)
+            output.write(writer.start())
+            for row in _rows(what, planner, journal, progress):
+                if baseline is not None and row["record"] == "kernel":
+                    row["regressions"] = baseline.regressions(row)
+                tally.add(row)
+                output.write(writer.row(row))
+            output.write(writer.end())
+            tally.files = planner.files
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        reason = error.strerror or str(error)
+        where = error.filename if isinstance(error.filename, str) else None
+        help = "make room, or name another output with -o FILE"
+        raise KneckError(
+            f"the scan cannot go on: {reason}", Place(where) if where else None, help
+        ) from None
+    return tally
+
+
+def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) -> Iterator[Row]:
+    """Give all rows in the order of the plan; after the parts of a cubin a row that sums up."""
+    yield {"record": "scan", "schema": SCHEMA, "version": __version__}
+
+    def planned() -> Iterator[Item]:
+        for item in planner.items(what.paths):
+            progress.planned()
+            yield item
+
+    total = _nothing()
+    for item in Pool(what.options, journal, what.jobs).run(planned()):
+        if isinstance(item, Remark):
+            yield item.row
+        else:
+            for row in journal.rows(item.key):
+                if row["record"] == "part":
+                    total = {name: total[name] + row[name] for name in total}
+                else:
+                    yield row
+            if item.is_last:
+                yield {**_place(item), **total}
+                total = _nothing()
+            planner.release(item)
+        progress.done()
+
+
+def _nothing() -> dict[str, int]:
+    return {"kernels": 0, "functions": 0, "instructions": 0}
+
+
+def _place(unit: Unit) -> Row:
+    return {"record": "cubin", "file": unit.file, "cubin": unit.cubin, "arch": unit.arch}
+
+
+def _writer(format: str, analyst: Analyst) -> Writer:
+    if format == "csv":
+        return Csv(analyst.settings.facts)
+    if format == "sarif":
+        return Sarif(analyst.settings, analyst.setting.knowledge)
+    return Text() if format == "text" else JsonLines()
+
+
+@contextmanager
+def _journal(what: Scan) -> Iterator[Journal]:
+    """Keep finished parts beside the output until it is whole; without one they are temporary."""
+    if what.output is None:
+        with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
+            journal = Journal(folder)
+            journal.open(keep=False)
+            yield journal
+        return
+    journal = Journal(what.output + JOURNAL)
+    journal.open(keep=what.resume)
+    try:
+        yield journal
+    except BaseException:
+        journal.leave()
+        raise
+    journal.remove()
+
+
+def _stamp(options: ScanOptions, analyst: Analyst) -> str:
+    """Name everything but the cubin that the rows of a unit depend on."""
+    folders = [(folder.name, folder.hash) for folder in analyst.setting.knowledge.folders]
+    settings = hashlib.sha256((shipped_folder().path / FILE).read_bytes()).hexdigest()
+    tool = find_tool(DISASSEMBLER).identity
+    known = (analyst.setting.hardware.key, folders, settings, tool, code_stamp())
+    return repr((FORMAT, __version__, known, options))
