@@ -22,6 +22,7 @@ from .generations import is_readable
 from .launch import LONGEST_RUN_S, Running
 from .tools import find_tool
 
+_ALIAS = "code"
 _LISTED = re.compile(r"^ELF file\s+\d+: *(\S.*)$", re.MULTILINE)
 _ARCH_IN_NAME = re.compile(r"\.(sm_\d+[a-z]?)\.(?:[^.]*\.)?cubin$")
 
@@ -94,6 +95,28 @@ def extracted(path: str, arch: str) -> Iterator[list[Path]]:
         yield sorted(found)
 
 
+def extract_into(path: str, folder: Path) -> list[tuple[Embedded, Path | str]]:
+    """Extract all cubins of a container into a folder, in the order of the container.
+
+    Beside each stands its file, or what cuobjdump said where there is none. Raises KneckError
+    where there is no device code.
+    """
+    listed = embedded_cubins(path)
+    alias = folder / _ALIAS
+    alias.symlink_to(os.path.abspath(path))
+    command = [find_tool("cuobjdump").path, "-xelf", "all", str(alias)]
+    _, messages, _ = tool_result(command, path, cwd=str(folder))
+    alias.unlink()
+    found: list[tuple[Embedded, Path | str]] = []
+    seen: set[str] = set()
+    for embedded in listed:
+        file = folder / os.path.basename(embedded.name)
+        whole = embedded.name not in seen and file.is_file() and not file.is_symlink()
+        found.append((embedded, file if whole else _first_line(messages)))
+        seen.add(embedded.name)
+    return found
+
+
 @contextmanager
 def _alias(path: str) -> Iterator[tuple[str, str]]:
     """Give a private folder and a plain name for the file in it.
@@ -102,7 +125,7 @@ def _alias(path: str) -> Iterator[tuple[str, str]]:
     hold line ends or the name of an architecture.
     """
     with tempfile.TemporaryDirectory(prefix="kneck-") as folder:
-        alias = os.path.join(folder, "code")
+        alias = os.path.join(folder, _ALIAS)
         os.symlink(os.path.abspath(path), alias)
         yield folder, alias
 
