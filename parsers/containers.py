@@ -104,7 +104,7 @@ def extract_into(path: str, folder: Path) -> list[tuple[Embedded, Path | str]]:
     listed = embedded_cubins(path)
     alias = folder / _ALIAS
     alias.symlink_to(os.path.abspath(path))
-    command = [find_tool("cuobjdump").path, "-xelf", "all", str(alias)]
+    command = [find_tool("cuobjdump").path, "-xelf", "all", _ALIAS]
     _, messages, _ = tool_result(command, path, cwd=str(folder))
     alias.unlink()
     found: list[tuple[Embedded, Path | str]] = []
