@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from kneck.parsers.errors import KneckError
 from kneck.parsers.listing import Function, Listing
+from kneck.parsers.operand_tree import parse_by_grammar
+from kneck.parsers.operands import parse_operand
 from kneck.parsers.sass import branch_target, branch_targets, parse_sass, unknown_operands
 from kneck.parsers.tools import find_tool
 
@@ -370,3 +372,10 @@ def test_any_operand_text_is_parsed_or_kept(text: str) -> None:
         assert error.help
     else:
         assert listing.functions[0].instructions[0].operands
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(OPERAND_PIECES), max_size=8).map("".join))
+def test_an_operand_from_a_remembered_form_is_the_one_the_grammar_gives(text: str) -> None:
+    # as text, because not-a-number differs from itself
+    assert str(parse_operand(text)) == str(parse_by_grammar(text))
