@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...parsers.artifact import refuse_old
-from ...parsers.containers import embedded_cubins, tool_result
+from ...parsers.containers import extract_into
 from ...parsers.cubin import Cubin, read_cubin
 from ...parsers.errors import KneckError
 from ...parsers.names import find_name
-from ...parsers.tools import find_tool
 from .archive import members
 from .model import Remark, ScanOptions, Unit, error_row, skipped_row
 from .walk import Found, files_in, kind_of
@@ -79,26 +78,17 @@ class Planner:
             yield Remark(error_row(shown, name, error.what, error.help))
 
     def _container(self, path: str, shown: str, prefix: str) -> Iterator[Item]:
-        listed = embedded_cubins(path)
-        tool = find_tool("cuobjdump")
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        command = [tool.path, "-xelf", "all", os.path.abspath(path)]
-        _, messages, _ = tool_result(command, shown, cwd=str(folder))
-        own = os.path.basename(path).rpartition(".")[0]
-        seen: set[str] = set()
-        for embedded in listed:
-            label = prefix + embedded.name.removeprefix(own + ".")
-            file = folder / os.path.basename(embedded.name)
-            if not self._is_wanted(embedded.arch):
-                file.unlink(missing_ok=True)
-            elif embedded.name in seen or not file.is_file() or file.is_symlink():
-                told = messages.strip().splitlines()
-                what = f"cuobjdump did not extract it{': ' + told[0] if told else ''}"
+        for embedded, file in extract_into(path, folder):
+            _, _, own = embedded.name.partition(".")
+            label = prefix + own.removesuffix(".cubin")
+            if isinstance(file, str):
                 help = f"cuobjdump -xelf all {shown}, and scan the cubins"
-                yield Remark(error_row(shown, label, what, help))
-            else:
+                yield Remark(error_row(shown, label, f"it was not extracted: {file}", help))
+            elif self._is_wanted(embedded.arch):
                 yield from self._extracted(file, shown, label)
-            seen.add(embedded.name)
+            else:
+                file.unlink(missing_ok=True)
 
     def _extracted(self, file: Path, shown: str, label: str) -> Iterator[Item]:
         """A cubin of our own: deleted by `release`, or here where there is nothing to do in it."""
