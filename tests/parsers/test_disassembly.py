@@ -200,6 +200,17 @@ def test_a_wheel_is_refused_with_what_to_do(tmp_path: Path) -> None:
     assert failure(path).help == "unpack it first"
 
 
+def test_more_text_than_memory_holds_is_refused_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kneck.parsers.targets.LARGEST_TEXT", 1 << 20)
+    path = tmp_path / "large.sass"
+    path.write_bytes(b" " * (3 << 20))
+    error = failure(path)
+    assert error.what == "the listing has 3 MB, and at most 1 MB are read"
+    assert "--kernel" in (error.help or "")
+
+
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert failure(tmp_path).what == "this is a folder"
 
