@@ -119,10 +119,11 @@ def test_row_3_is_silent_where_other_warps_fill_the_gap() -> None:
 
 
 def test_row_4_a_compute_bound_tensor_loop_is_advised_to_reuse_its_tiles() -> None:
-    diagnosis = diagnosed("hgemm_large_tile")
+    diagnosis = diagnosed("hgemm_cp_async")
     assert diagnosis.bound == "compute"
     assert value(diagnosis, "tile.hmma_fraction") > 0.5
     assert "tensor-tile-reuse" in chosen(diagnosis)
+    assert "tensor-tile-reuse" not in chosen(diagnosed("hgemm_large_tile"))
 
 
 def test_row_5_slack_on_independent_imma_is_advised_to_be_tightened_last_of_all() -> None:
@@ -153,7 +154,7 @@ def test_row_6_a_latency_bound_kernel_of_few_warps_is_advised_to_fit_another_blo
     assert diagnosis.bound == "latency"
     active = diagnosis.occupancy.active_warps
     assert active is not None and active < 8
-    assert chosen(diagnosis)[0] == "raise-occupancy"
+    assert "raise-occupancy" in chosen(diagnosis)[:2]
     assert "raise-occupancy" not in chosen(diagnosed("window_8k"))
 
 
