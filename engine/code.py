@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .. import __version__
-from ..facts.code import Code, CodeLoop, CodeStall
+from ..facts.code import Code, CodeAccess, CodeBound, CodeLoop, CodeStall
 from ..facts.mix import MixLine
 from ..facts.model import Fact, Missing, Source
 from ..facts.problem import Problem
@@ -19,10 +19,23 @@ from .knowledge import Setting
 from .target import Opened
 
 KIND = "code"
-FORMAT = 1  # raised when the records change
+FORMAT = 2  # raised when the records change
 MOST_KEPT = 200
 ROOMS = ("facts", "parsers")
-RECORDS = Records([Code, CodeLoop, CodeStall, Fact, Missing, MixLine, ResourceRecord, Source])
+RECORDS = Records(
+    [
+        Code,
+        CodeAccess,
+        CodeBound,
+        CodeLoop,
+        CodeStall,
+        Fact,
+        Missing,
+        MixLine,
+        ResourceRecord,
+        Source,
+    ]
+)
 
 
 def code_of(opened: Opened, problem: Problem | None, setting: Setting) -> Code:
@@ -67,7 +80,8 @@ def _key(opened: Opened, setting: Setting) -> str | None:
 def _asked(request: Request) -> tuple[object, ...]:
     """Name the options that choose the function, the device, or what the loop counters see."""
     r = request
-    return (r.kernel, r.arch, r.gpu, r.grid, r.block, r.args, r.problem)
+    launch = (r.grid, r.block, r.dynamic_smem, r.carveout, r.args)
+    return (r.kernel, r.arch, r.gpu, launch, r.problem, r.peaks, r.time_ms)
 
 
 def code_stamp() -> tuple[int, int]:

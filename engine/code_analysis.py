@@ -20,6 +20,7 @@ from ..facts.request import Request
 from ..parsers.artifact import Artifact
 from ..parsers.choose import select_function
 from ..parsers.listing import Function, ResourceRecord
+from .code_work import with_work
 from .knowledge import Setting, choose_device, limiting_architecture
 
 
@@ -39,7 +40,8 @@ def analyse_code(
     records = tuple(r for r in artifact.resources if r.name == function.name)
     found = analyse_function(function, table, setting.hardware.operands, known, records)
     id = device.id if device is not None else None
-    return replace(found, sha256=artifact.sha256, device=id)
+    found = replace(found, sha256=artifact.sha256, device=id)
+    return with_work(found, function, artifact, request, problem, setting, device, architecture)
 
 
 def analyse_function(

@@ -33,11 +33,38 @@ class CodeStall:
 
 
 @dataclass(frozen=True)
+class CodeAccess:
+    """One memory instruction over the launch; `data_share`: part whose addresses are data."""
+
+    address: int
+    mnemonic: str
+    space: str
+    executions: float
+    sectors_per_request: float | None
+    conflict_ways: float | None
+    stride_bytes: int | None
+    data_share: float
+
+
+@dataclass(frozen=True)
+class CodeBound:
+    """The time that one resource needs at least, with its lowest and highest possible value."""
+
+    resource: str
+    side: str
+    time_ms: float
+    low_ms: float
+    high_ms: float
+    basis: str
+
+
+@dataclass(frozen=True)
 class Code:
     """One kernel as its code tells it, analysed for one device (None: limits of the code's own).
 
     `records` are what the binary itself says of its resources. `flop_shares_known` tells whether
-    every opcode's part of the loop's FLOP could be read.
+    every opcode's part of the loop's FLOP could be read. `accesses`, `bounds` and `executed`
+    (warp instructions by mnemonic) come from the emulation of the launch, where there was one.
     """
 
     name: str
@@ -52,3 +79,7 @@ class Code:
     facts: tuple[Fact, ...]
     missing: tuple[Missing, ...]
     records: tuple[ResourceRecord, ...]
+    accesses: tuple[CodeAccess, ...] = ()
+    bounds: tuple[CodeBound, ...] = ()
+    executed: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()

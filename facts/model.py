@@ -18,6 +18,7 @@ SourceKind = Literal[
     "sass",  # detail: addresses
     "option",  # detail: the option as given
     "kb",  # detail: file and citation
+    "emulated",  # detail: what was counted, or SASS addresses
     "derived",  # detail: the formula in words; `inputs` of the fact lead on
     "rule",  # detail: rule id and file
     "measured",  # detail: command or probe

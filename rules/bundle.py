@@ -25,10 +25,11 @@ from .records import Records
 if TYPE_CHECKING:
     from ..facts.dep_operands import OperandRules
     from ..facts.instructions import InstructionTable
+    from ..facts.pipes import PipeTable
     from ..facts.problem import ProblemModel
 
 FORMAT = 3  # raised when the records change
-FOLDERS = ("architectures", "devices", "instructions", "problems")
+FOLDERS = ("architectures", "devices", "instructions", "pipes", "problems")
 FILES = ("sources.yaml",)
 
 
@@ -81,6 +82,12 @@ class Hardware:
         classes = (Dimension, ElementType, ProblemModel, TypeSlot)
         found: Mapping[str, ProblemModel] = self._part("problems", classes, "load_problem_models")
         return found
+
+    def pipes(self, arch: str) -> PipeTable | None:
+        """What the opcodes cost on an architecture, and its path to memory; None: no file."""
+        from .pipes import load_pipes
+
+        return load_pipes(arch, [folder.path for folder in self._folders])
 
     def _part(self, name: str, classes: Sequence[type], loader: str) -> Any:
         """Take a part from the cache, or have the loader of that name read and check its files."""

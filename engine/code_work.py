@@ -1,0 +1,163 @@
+"""The emulation of a launch: what runs, what it touches, and how long each resource needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..facts.arch_table import ArchTable
+from ..facts.bounds import Bound, Chip, bounds
+from ..facts.code import Code, CodeAccess, CodeBound
+from ..facts.constant_banks import compiler_constants
+from ..facts.hardware import Architecture, Device
+from ..facts.launch_facts import axes
+from ..facts.launch_work import LaunchSpec, LaunchWork, Task, launch_work
+from ..facts.model import Fact, Missing
+from ..facts.occupancy import occupancy
+from ..facts.problem import Problem
+from ..facts.request import Request
+from ..facts.work_facts import ACCESS_NAMES, work_facts
+from ..parsers.artifact import Artifact
+from ..parsers.errors import KneckError
+from ..parsers.listing import Function, Instruction, ResourceRecord
+from .knowledge import Setting
+
+PRECISION = "roofline.precision"
+
+
+def with_work(
+    code: Code,
+    function: Function,
+    artifact: Artifact,
+    request: Request,
+    problem: Problem | None,
+    setting: Setting,
+    device: Device | None,
+    architecture: Architecture | None,
+) -> Code:
+    """Add what the emulation of the launch says; without a launch or costs, say what is missing."""
+    pipes = setting.hardware.pipes(architecture.name) if architecture is not None else None
+    if request.grid is None or request.block is None:
+        return _without(code, "the launch was not given", ("launch.grid", "launch.block"))
+    if device is None:
+        return _without(code, "the device is not known", ("device.id",))
+    if architecture is None or pipes is None:
+        name = architecture.name if architecture is not None else code.arch
+        return _without(code, f"kb/pipes has no file for {name}", ())
+    table = ArchTable(setting.hardware.instructions, architecture.name, device.product_class)
+    record = next(iter(code.records), None)
+    spec = _spec(request, code, artifact, record, problem, architecture)
+    if spec is None:
+        return _without(code, "the block cannot be launched", ())
+    dram = device.peak("dram_gb_per_s", setting.basis)
+    chip = Chip(
+        device.id,
+        device.sm_count,
+        device.boost_ghz,
+        device.product_class,
+        device.l2_bytes,
+        dram.value if dram is not None else None,
+    )
+    precision = next((f.value for f in code.facts if f.name == PRECISION), None)
+
+    def flops_of(instruction: Instruction) -> float | None:
+        info = table.info(instruction)
+        if info is None:
+            return None
+        return info.flops_per_warp if info.precision == precision else 0
+
+    task = Task()
+    if problem is not None:
+        dimensions = {name: float(value) for name, value in problem.dimensions.items()}
+        task = Task(problem.kind, dimensions, problem.flops, problem.bytes)
+    found = launch_work(function, spec, task, chip, pipes, setting.hardware.operands, flops_of)
+    limits = bounds(found.work, chip, pipes, table.table, architecture, request.time_ms)
+    facts, missing = work_facts(found, limits)
+    return _with(code, function, found, limits, facts, missing)
+
+
+def _spec(
+    request: Request,
+    code: Code,
+    artifact: Artifact,
+    record: ResourceRecord | None,
+    problem: Problem | None,
+    architecture: Architecture,
+) -> LaunchSpec | None:
+    from ..facts.arguments import parse_arguments
+
+    grid, block = axes(request.grid or ""), axes(request.block or "")
+    registers = record.registers if record is not None else None
+    smem = (record.static_smem or 0 if record is not None else 0) + (request.dynamic_smem or 0)
+    blocks = 1
+    if registers is not None:
+        try:
+            threads = block[0] * block[1] * block[2]
+            blocks = occupancy(architecture.limits, registers, threads, smem).blocks_per_sm
+        except KneckError:
+            return None
+        if blocks == 0:
+            return None
+    dimensions = {} if problem is None else {n: float(v) for n, v in problem.dimensions.items()}
+    arguments = parse_arguments(request.args, dimensions) if request.args is not None else None
+    banks = {}
+    if artifact.kind == "cubin" and Path(artifact.path).is_file():
+        banks = compiler_constants(Path(artifact.path).read_bytes(), code.name, artifact.path)
+    return LaunchSpec(
+        (grid[0], grid[1], grid[2]),
+        (block[0], block[1], block[2]),
+        record.parameters if record is not None else None,
+        record.parameter_base if record is not None else None,
+        smem,
+        blocks,
+        arguments,
+        banks,
+    )
+
+
+def _without(code: Code, because: str, needs: tuple[str, ...]) -> Code:
+    gaps = tuple(Missing(name, because, needs) for name in ACCESS_NAMES)
+    return replace(code, missing=code.missing + gaps)
+
+
+def _with(
+    code: Code,
+    function: Function,
+    found: LaunchWork,
+    limits: tuple[Bound, ...],
+    facts: list[Fact],
+    missing: list[Missing],
+) -> Code:
+    executed: dict[str, float] = {}
+    counts = found.work.executed.counts
+    for instruction in function.instructions:
+        span = counts.get(instruction.address)
+        if span is not None and found.scale_known:
+            name = instruction.mnemonic
+            executed[name] = executed.get(name, 0.0) + span.value
+    accesses = tuple(
+        CodeAccess(
+            a.address,
+            a.mnemonic,
+            a.space,
+            a.executions,
+            a.sectors_per_request,
+            a.conflict_ways,
+            a.stride,
+            a.data_share,
+        )
+        for a in found.work.accesses
+    )
+    rows = tuple(
+        CodeBound(b.resource, b.side, b.time_ms.value, b.time_ms.low, b.time_ms.high, b.basis)
+        for b in limits
+    )
+    return replace(
+        code,
+        facts=code.facts + tuple(facts),
+        missing=code.missing + tuple(missing),
+        accesses=accesses,
+        bounds=rows if found.scale_known else (),
+        executed=tuple(executed.items()),
+        notes=(*found.notes, *found.work.executed.doubts),
+    )
