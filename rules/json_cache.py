@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ def read_cached(kind: str, key: str, read: Callable[[Any], Any]) -> Any:
         return None
     try:
         with open(path, encoding="utf-8") as file:
-            return read(json.load(file))
+            written_for, document = json.load(file)
+        return read(document) if written_for == key else None
     except BROKEN:
         return None
 
@@ -36,11 +38,12 @@ def write_cached(kind: str, key: str, document: Any, most: int = MOST_KEPT) -> N
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(beside, "w", encoding="utf-8") as file:
-            json.dump(document, file, separators=(",", ":"))
+            json.dump([key, document], file, separators=(",", ":"))
         os.replace(beside, path)
         _prune(path.parent, kind, most)
-    except OSError:
-        Path(beside).unlink(missing_ok=True)  # a full disk, a read-only home: read anew next time
+    except OSError:  # a full disk, a read-only home: read anew next time
+        with suppress(OSError):
+            os.unlink(beside)
 
 
 def _path(kind: str, key: str) -> Path | None:
