@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -104,8 +105,8 @@ def deliver(text: str, output: str | None) -> None:
         click.echo(encodable(text, getattr(sys.stdout, "encoding", None) or "utf-8"), nl=False)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
-        raise
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         what = f"cannot write the output: {error.strerror or error}"
         raise KneckError(what, help="write to a file that has room, with -o FILE") from None
