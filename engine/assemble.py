@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts.code import Code, CodeStall
@@ -14,6 +14,7 @@ from ..rules.comparison import sides
 from ..rules.model import Rule
 from . import diagnosis as d
 from . import sections
+from .certainty import Certainty, certainty
 from .conflicts import Related, relations
 from .explain import why
 from .infer import Inference
@@ -54,12 +55,12 @@ def assemble(
         device=sections.device(v),
         baseline=sections.baseline(v),
         roofline=sections.roofline(v),
-        bound=v.judgement("bound"),
-        bound_detail=_bound_detail(v, inference),
-        bounds=sections.bounds(v),
+        bound=_bound(v, subject.code),
+        bound_detail=_bound_detail(v, subject.code, inference),
+        bounds=sections.bounds(v, subject.code),
         occupancy=sections.occupancy(v),
         tile=_tile(subject.code, v),
-        mix=[_mix_row(row) for row in subject.code.mix],
+        mix=[_mix_row(row, dict(subject.code.executed)) for row in subject.code.mix],
         stalls=[_stall_row(row) for row in subject.code.stalls],
         smem=sections.smem(v),
         strategies=[_strategy(item, edges, inference) for item in ranked],
@@ -84,29 +85,39 @@ def _said(rule: Rule, inference: Inference) -> str:
     return render(rule.why, inference.facts.value, inference.knowledge.vocabulary)
 
 
-def _bound_detail(v: View, inference: Inference) -> d.BoundDetail:
-    """Say what decided: the share of each side, and the causes of a latency verdict."""
-    largest = max(sections.bounds(v), key=lambda row: row.share or 0, default=None)
+def _bound(v: View, code: Code) -> str:
+    """Give the bound; without a time, the side of the largest lower bound, as a prediction."""
+    judged = v.judgement("bound")
+    if judged == UNKNOWN and v.number("baseline.time_ms") is None and code.bounds:
+        return max(code.bounds, key=lambda bound: bound.time_ms).side
+    return judged
+
+
+def _bound_detail(v: View, code: Code, inference: Inference) -> d.BoundDetail:
+    """Say what decided: the share of each side, how sure that is, and the causes of latency."""
+    bound = _bound(v, code)
+    rows = sections.bounds(v, code)
+    own = [row for row in rows if row.class_ == bound] or rows
     causes = [
         name.removeprefix("cause.").replace("_", " ")
         for name in sorted(inference.facts.facts)
         if name.startswith("cause.") and v.claim(name)
     ]
-    bound = v.judgement("bound")
-    known = largest is not None and largest.share is not None
+    predicted = bound != v.judgement("bound")
+    sure = certainty(inference) if not predicted else Certainty("low", ())
     return d.BoundDetail(
-        resource=largest.resource if known and largest is not None else None,
+        resource=own[0].resource if own and bound != UNKNOWN else None,
         cause=", ".join(causes) if bound == "latency" and causes else None,
-        predicted=False,
-        confidence=v.judgement("bound_detail.confidence") if bound != UNKNOWN else "low",
-        unexplained_share=_unexplained(v),
-        reasons=_reasons(inference),
+        predicted=predicted,
+        confidence=sure.confidence,
+        unexplained_share=_unexplained(rows),
+        reasons=[*_reasons(inference), *sure.reasons],
     )
 
 
-def _unexplained(v: View) -> float | None:
-    attained = v.number("roofline.attained_fraction")
-    return None if attained is None else max(0.0, 1 - attained)
+def _unexplained(rows: Sequence[d.ResourceBound]) -> float | None:
+    shares = [float(row.share) for row in rows if row.share is not None]
+    return max(0.0, 1 - max(shares)) if shares else None
 
 
 def _reasons(inference: Inference) -> list[str]:
@@ -173,9 +184,11 @@ def _stall_row(row: CodeStall) -> d.StallRow:
     )
 
 
-def _mix_row(row: MixLine) -> d.MixRow:
+def _mix_row(row: MixLine, executed: Mapping[str, float]) -> d.MixRow:
     stalls = None if row.stalls is None else {str(s): count for s, count in row.stalls.items()}
-    return d.MixRow(row.mnemonic, row.opcode, row.count, row.in_loop, None, stalls, "")
+    count = executed.get(row.mnemonic)
+    ran = int(count) if count is not None and count.is_integer() else count
+    return d.MixRow(row.mnemonic, row.opcode, row.count, row.in_loop, ran, stalls, "")
 
 
 def _strategy(item: Ranked, edges: Sequence[Related], inference: Inference) -> d.Strategy:

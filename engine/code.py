@@ -49,7 +49,7 @@ def code_of(opened: Opened, problem: Problem | None, setting: Setting) -> Code:
     # The import takes about as long as the disassembler, which runs beside it.
     from .code_analysis import analyse_code
 
-    code = analyse_code(disassembly.result(), opened.request, problem, setting)
+    code = analyse_code(disassembly.result(), opened, problem, setting)
     if key is not None:
         write_cached(KIND, key, RECORDS.write(code), MOST_KEPT)
     return code

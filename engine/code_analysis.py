@@ -16,18 +16,19 @@ from ..facts.loop_linear import Known
 from ..facts.loop_roles import Roles
 from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
-from ..facts.request import Request
 from ..parsers.artifact import Artifact
 from ..parsers.choose import select_function
 from ..parsers.listing import Function, ResourceRecord
-from .code_work import with_work
+from .code_work import Launched, with_work
 from .knowledge import Setting, choose_device, limiting_architecture
+from .target import Opened
 
 
 def analyse_code(
-    artifact: Artifact, request: Request, problem: Problem | None, setting: Setting
+    artifact: Artifact, opened: Opened, problem: Problem | None, setting: Setting
 ) -> Code:
     """Choose the function and analyse it; raises KneckError where the choice is not clear."""
+    request = opened.request
     function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
     device = choose_device(request, function.arch, setting)
     architecture = limiting_architecture(device, function.arch, setting)
@@ -41,7 +42,8 @@ def analyse_code(
     found = analyse_function(function, table, setting.hardware.operands, known, records)
     id = device.id if device is not None else None
     found = replace(found, sha256=artifact.sha256, device=id)
-    return with_work(found, function, artifact, request, problem, setting, device, architecture)
+    launched = Launched(function, opened.path, request, problem, device, architecture)
+    return with_work(found, launched, setting)
 
 
 def analyse_function(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..facts.arch_table import ArchTable
@@ -17,7 +17,6 @@ from ..facts.occupancy import occupancy
 from ..facts.problem import Problem
 from ..facts.request import Request
 from ..facts.work_facts import ACCESS_NAMES, work_facts
-from ..parsers.artifact import Artifact
 from ..parsers.errors import KneckError
 from ..parsers.listing import Function, Instruction, ResourceRecord
 from .knowledge import Setting
@@ -25,17 +24,22 @@ from .knowledge import Setting
 PRECISION = "roofline.precision"
 
 
-def with_work(
-    code: Code,
-    function: Function,
-    artifact: Artifact,
-    request: Request,
-    problem: Problem | None,
-    setting: Setting,
-    device: Device | None,
-    architecture: Architecture | None,
-) -> Code:
+@dataclass(frozen=True)
+class Launched:
+    """A function with what is known of its launch; `path` is the file that it was read from."""
+
+    function: Function
+    path: str
+    request: Request
+    problem: Problem | None
+    device: Device | None
+    architecture: Architecture | None
+
+
+def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     """Add what the emulation of the launch says; without a launch or costs, say what is missing."""
+    request, problem = launched.request, launched.problem
+    device, architecture = launched.device, launched.architecture
     pipes = setting.hardware.pipes(architecture.name) if architecture is not None else None
     if request.grid is None or request.block is None:
         return _without(code, "the launch was not given", ("launch.grid", "launch.block"))
@@ -45,8 +49,7 @@ def with_work(
         name = architecture.name if architecture is not None else code.arch
         return _without(code, f"kb/pipes has no file for {name}", ())
     table = ArchTable(setting.hardware.instructions, architecture.name, device.product_class)
-    record = next(iter(code.records), None)
-    spec = _spec(request, code, artifact, record, problem, architecture)
+    spec = _spec(code, launched, architecture)
     if spec is None:
         return _without(code, "the block cannot be launched", ())
     dram = device.peak("dram_gb_per_s", setting.basis)
@@ -70,22 +73,20 @@ def with_work(
     if problem is not None:
         dimensions = {name: float(value) for name, value in problem.dimensions.items()}
         task = Task(problem.kind, dimensions, problem.flops, problem.bytes)
-    found = launch_work(function, spec, task, chip, pipes, setting.hardware.operands, flops_of)
+    found = launch_work(
+        launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of
+    )
     limits = bounds(found.work, chip, pipes, table.table, architecture, request.time_ms)
     facts, missing = work_facts(found, limits)
-    return _with(code, function, found, limits, facts, missing)
+    return _with(code, launched.function, found, limits, facts, missing)
 
 
-def _spec(
-    request: Request,
-    code: Code,
-    artifact: Artifact,
-    record: ResourceRecord | None,
-    problem: Problem | None,
-    architecture: Architecture,
-) -> LaunchSpec | None:
+def _spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchSpec | None:
+    """Describe the launch; None where it cannot be one."""
     from ..facts.arguments import parse_arguments
 
+    request, problem = launched.request, launched.problem
+    record: ResourceRecord | None = next(iter(code.records), None)
     grid, block = axes(request.grid or ""), axes(request.block or "")
     registers = record.registers if record is not None else None
     smem = (record.static_smem or 0 if record is not None else 0) + (request.dynamic_smem or 0)
@@ -101,8 +102,8 @@ def _spec(
     dimensions = {} if problem is None else {n: float(v) for n, v in problem.dimensions.items()}
     arguments = parse_arguments(request.args, dimensions) if request.args is not None else None
     banks = {}
-    if artifact.kind == "cubin" and Path(artifact.path).is_file():
-        banks = compiler_constants(Path(artifact.path).read_bytes(), code.name, artifact.path)
+    if record is not None and request.stdin is None:
+        banks = compiler_constants(Path(launched.path).read_bytes(), code.name, launched.path)
     return LaunchSpec(
         (grid[0], grid[1], grid[2]),
         (block[0], block[1], block[2]),

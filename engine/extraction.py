@@ -19,7 +19,7 @@ from ..facts.pattern_derived import pattern_derivations
 from ..facts.problem import Problem, parse_problem, problem_facts
 from ..facts.request import Request
 from ..facts.resource_facts import resource_facts
-from ..facts.roofline_facts import roofline_derivations
+from ..facts.roofline_facts import roofline_derivations, share_derivations
 from ..facts.tile_facts import NO_LOOP, tile_derivations
 from ..parsers.errors import KneckError
 from ..parsers.listing import ResourceRecord
@@ -30,6 +30,7 @@ from .target import Opened
 
 STALLS = "stalls"
 ABSENT = Source("sass", "no such instruction")
+UNUSED = Source("emulated", "nothing that runs uses it")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def derivations_for(
         *launch_derivations(),
         *occupancy_derivations(architecture.limits if architecture is not None else None),
         *roofline_derivations(setting.hardware.precisions),
+        *share_derivations(asked),
         *tile_derivations(tuple(opcodes)),
         *pattern_derivations(architecture.limits if architecture is not None else None),
         foreign_cliff_derivation(setting.hardware.architectures),
@@ -117,7 +119,12 @@ def counts_asked_for(
     zeros, inapplicable = [], []
     for name in sorted(set(asked) - known):
         section, _, rest = name.partition(".")
-        last = rest.rpartition(".")[2]
+        resource, _, last = rest.rpartition(".")
+        if section == "bounds" and last == "share" and code.bounds:
+            idle = f"bounds.{resource}.time_ms"
+            if idle not in known:
+                zeros.append(Fact(idle, 0.0, "ms", UNUSED))
+            continue
         of_loop = last == "in_loop" or section == STALLS or last.endswith("_fraction")
         if section not in ("mix", STALLS, "tile") or last in ("executed", "gain_fraction"):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..facts.code import Code
 from ..facts.launch_facts import axes
 from ..facts.model import FactBase
 from . import diagnosis as d
@@ -139,8 +140,20 @@ def smem(v: View) -> d.Smem:
     )
 
 
-def bounds(v: View) -> list[d.ResourceBound]:
-    """Give the lower bounds on the time, largest first."""
+def bounds(v: View, code: Code) -> list[d.ResourceBound]:
+    """Give the lower bounds on the time, largest first: of every resource, else of the roofline."""
+    if code.bounds:
+        time = v.number("baseline.time_ms")
+        return [
+            d.ResourceBound(
+                row.resource,
+                row.side,
+                row.time_ms,
+                None if time is None else row.time_ms / time,
+                row.basis,
+            )
+            for row in sorted(code.bounds, key=lambda row: (-row.time_ms, row.resource))
+        ]
     names = {"compute": "arithmetic peak", "memory": "DRAM bandwidth"}
     rows = []
     for side, resource in names.items():

@@ -8,13 +8,15 @@ from . import numbers as n
 from .diagnosis import Diagnosis, NotChosen, Strategy
 
 WIDTH = 100
+SHOWN_BOUNDS = 5  # the smaller ones do not bind; all of them are in the JSON
+ROOFLINE_BOUNDS = 2  # arithmetic and DRAM alone are in the lines above
 CONTENDERS = 3  # experiments that are written out; all of them are in `kneck explain ID`
 NEAR_MISSES = 6  # more of them are in `kneck explain`; a report is read, not searched
 
 
 def render(d: Diagnosis) -> str:
     """Write the whole report, at most 100 columns wide."""
-    parts = [headline(d), numbers_block(d), mix_block(d), advice(d), plan(d)]
+    parts = [headline(d), numbers_block(d), bounds_block(d), mix_block(d), advice(d), plan(d)]
     parts += [no_winner(d), pitfalls(d), not_advised(d), missing(d), limits(d), closing(d)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -30,14 +32,17 @@ def headline(d: Diagnosis) -> str:
 
 
 def verdict(d: Diagnosis) -> str:
-    """Say the bound in one phrase, with the share that decided."""
+    """Say the bound in one phrase, with the resource and the share that decided."""
     roof = d.roofline
     side = f"{roof.side} side" if roof.side != "unknown" else ""
     if d.bound == "unknown":
         return ", ".join(x for x in (side, "bound unknown") if x)
+    row = next((row for row in d.bounds if row.resource == d.bound_detail.resource), None)
     at = ""
-    if roof.attained_fraction is not None:
-        at = f" at {n.percent(roof.attained_fraction)} of its roof"
+    if row is not None and row.share is not None:
+        at = f", {row.resource} at {n.percent(row.share)}"
+    elif row is not None:
+        at = f" by {row.resource}"
     predicted = " (predicted)" if d.bound_detail.predicted else ""
     return ", ".join(x for x in (side, f"{d.bound}-bound{at}{predicted}") if x)
 
@@ -63,13 +68,20 @@ def _time_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     unit = "OPS" if precision.startswith("int") else "FLOPS"
     return [
         ("Kernel time", n.milliseconds(base.time_ms), base.time_source or ""),
-        ("Effective", n.rate(base.gflops, unit), _per_second(base.gb_per_s)),
+        ("Effective", n.rate(base.gflops, unit), _effective(d)),
         (
             "Arithmetic intensity",
             _with(n.plain(roof.arithmetic_intensity), "FLOP/B"),
             f"balance point {n.decimal(roof.balance_point)} ({precision}, {d.device.peaks_basis})",
         ),
     ]
+
+
+def _effective(d: Diagnosis) -> str:
+    """Write the bandwidth, and the share of the roof at this intensity."""
+    share = d.roofline.attained_fraction
+    roof = "" if share is None else f", {n.percent(share)} of the roof"
+    return f"{_per_second(d.baseline.gb_per_s)}{roof}"
 
 
 def _per_second(gb_per_s: float | int | None) -> str:
@@ -117,6 +129,18 @@ def _smem_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
         return [("Shared memory", per_block, "")]
     side = "over" if s.over_cliff else "under"
     return [("Shared memory", per_block, f"{side} the {n.size(s.cliff)} cliff for two blocks")]
+
+
+def bounds_block(d: Diagnosis) -> str:
+    """Write the lower bounds on the time, where more than the roofline is known."""
+    if len(d.bounds) <= ROOFLINE_BOUNDS:
+        return ""
+    lines = [
+        f"  {row.resource:<14}{row.class_:<9}{n.milliseconds(row.time_ms):>10}"
+        f"{n.percent(row.share) if row.share is not None else '-':>8}   {row.basis}"
+        for row in d.bounds[:SHOWN_BOUNDS]
+    ]
+    return "\n".join(["Each resource needs at least", *lines])
 
 
 def mix_block(d: Diagnosis) -> str:

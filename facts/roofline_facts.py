@@ -6,13 +6,37 @@ DRAM bandwidth the problem used up in the measured time (Williams et al., CACM 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from .derive import Derivation, Outputs
 from .model import Value
 
 GIGA = 1e9
 MILLI = 1e-3
+
+
+SIDES = ("compute", "memory")
+
+
+def share_derivations(asked: Iterable[str]) -> list[Derivation]:
+    """Give `bounds.R.share` of every resource that is asked for, beside the two sides."""
+    names = sorted(
+        {
+            name.split(".")[1]
+            for name in asked
+            if name.startswith("bounds.") and name.endswith(".share")
+        }
+    )
+    return [
+        Derivation(
+            (f"bounds.{name}.share",),
+            (f"bounds.{name}.time_ms", "baseline.time_ms"),
+            partial(_share, side=name),
+        )
+        for name in names
+        if name not in SIDES
+    ]
 
 
 def roofline_derivations(precisions: Sequence[str]) -> list[Derivation]:
@@ -62,9 +86,13 @@ def roofline_derivations(precisions: Sequence[str]) -> list[Derivation]:
             ("bounds.memory.share",), ("bounds.memory.time_ms", "baseline.time_ms"), _m_share
         ),
         Derivation(
-            ("roofline.attained_fraction", "headroom.roof"),
-            ("bounds.compute.share", "bounds.memory.share"),
+            ("roofline.attained_fraction",),
+            ("baseline.time_ms", "baseline.flops", "baseline.bytes", "roofline.peak_gb_per_s"),
             _attained,
+            ("roofline.peak_gflops",),
+        ),
+        Derivation(
+            ("headroom.roof",), ("bounds.compute.share", "bounds.memory.share"), _roof_headroom
         ),
         Derivation(("headroom.compute",), ("bounds.compute.share",), _compute_headroom),
         Derivation(("headroom.memory",), ("bounds.memory.share",), _memory_headroom),
@@ -166,11 +194,20 @@ def _share(f: Mapping[str, Value], side: str) -> Outputs:
 
 
 def _attained(f: Mapping[str, Value]) -> Outputs:
-    attained = max(float(f["bounds.compute.share"]), float(f["bounds.memory.share"]))
-    return {
-        "roofline.attained_fraction": (attained, "", "the larger of the two shares"),
-        "headroom.roof": (_headroom(attained), "", "1 / attained fraction"),
-    }
+    """The roofline alone: FLOP and unique bytes of the problem, whatever finer bounds say."""
+    memory = float(f["baseline.bytes"]) / float(f["roofline.peak_gb_per_s"])
+    compute = 0.0
+    if float(f["baseline.flops"]):
+        if "roofline.peak_gflops" not in f:
+            return {"roofline.attained_fraction": (None, "", "needs roofline.peak_gflops")}
+        compute = float(f["baseline.flops"]) / float(f["roofline.peak_gflops"])
+    attained = max(memory, compute) / GIGA / (float(f["baseline.time_ms"]) * MILLI)
+    return {"roofline.attained_fraction": (attained, "", "time at the roof / measured time")}
+
+
+def _roof_headroom(f: Mapping[str, Value]) -> Outputs:
+    share = max(float(f["bounds.compute.share"]), float(f["bounds.memory.share"]))
+    return {"headroom.roof": (_headroom(share), "", "1 / the larger of the two shares")}
 
 
 def _compute_headroom(f: Mapping[str, Value]) -> Outputs:

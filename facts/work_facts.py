@@ -1,4 +1,4 @@
-"""What the emulation of a launch says, as facts: accesses, and the lower bound of every resource."""
+"""What the emulation of a launch says as facts: accesses, and the bound of each resource."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ def bound_facts(found: LaunchWork, bounds: Sequence[Bound]) -> list[Fact]:
         source = Source("emulated", f"{largest.basis}, {counted}")
         name = "bounds.largest.resource"
         facts[name] = Fact(name, largest.resource, "", source)
+        name = "bounds.largest.time_ms"
+        facts[name] = Fact(name, largest.time_ms.value, "ms", source)
     traffic = found.work.traffic
     if traffic is not None:
         name = "bounds.dram.bytes"

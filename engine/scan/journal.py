@@ -36,7 +36,8 @@ class Journal:
 
         Raises OSError where that is impossible.
         """
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        if not os.path.isdir(self.folder):
+            os.mkdir(self.folder, mode=0o700)
         shutil.rmtree(self.work, ignore_errors=True)
         if not keep:
             self._remove_parts()

@@ -69,10 +69,17 @@ def _walk(folder: str) -> Iterator[str | Remark]:
             yield _unreadable(here, error)
             continue
         for entry in entries:
-            if entry.is_file():
+            if _is_file(entry):
                 yield os.path.join(here, entry.name)
         folders = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
         waiting += [os.path.join(here, name) for name in reversed(folders)]
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _file(path: str, seen: set[tuple[int, int]], is_named: bool) -> Iterator[Found | Remark]:
