@@ -33,7 +33,9 @@ def plain(value: float | int | None, digits: int = 3) -> str:
 
 def decimal(value: float | int | None) -> str:
     """Write a number to one decimal, as the method prints balance points."""
-    return UNKNOWN if value is None else f"{value:,.1f}"
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.1f}" if abs(value) < 1e15 else f"{value:.3g}"
 
 
 def size(count: float | int | None) -> str:
