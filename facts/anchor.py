@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..parsers.listing import Function, Instruction
-from .accesses import Access, Span
+from .accesses import Access
 from .emulator.emulate import Emulation
+from .spans import Span
 
 FlopsOf = Callable[[Instruction], float | None]  # operations of one warp instruction
 Region = tuple[int, int]  # first and last address of a loop

@@ -1,9 +1,9 @@
 """Lower bounds on the time of a launch: what each resource needs at least for the work that runs.
 
-Compute side: issue slots, arithmetic pipes, and the pipes that take memory and address instructions.
+Compute side: issue slots, arithmetic pipes, the pipes that take memory and address instructions.
 Memory side: wavefronts of L1 and shared memory, requests and ports of L2, bytes of DRAM. A bound is
-work / rate, as if the work were spread evenly over the chip and nothing waited. The grouping is that
-of Nsight Compute's two throughputs.
+work / rate, as if the work were spread evenly over the chip and nothing waited. The grouping is
+that of Nsight Compute's two throughputs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..parsers.listing import Function, Instruction
-from .accesses import NOTHING, Access, Span
+from .accesses import Access
 from .executed import Executed
 from .hardware import Architecture
 from .instructions import InstructionTable
 from .l2 import Traffic
 from .pipes import Clocks, PipeTable
+from .spans import NOTHING, Span, exactly
 
 Side = Literal["compute", "memory"]
 SMALLEST_MS = 1e-9
@@ -90,7 +91,7 @@ def pipe_cycles(
     unknown: set[str] = set()
     hot = 0.0
     warpgroup = False
-    accessed = {access.address for access in work.accesses}
+    accesses = {access.address: access for access in work.accesses}
     for instruction in work.function.instructions:
         count = work.executed.counts.get(instruction.address, NOTHING)
         if not count.high:
@@ -103,14 +104,23 @@ def pipe_cycles(
         for pipe, cost in uses.items():
             cycles[pipe] = cycles.get(pipe, NOTHING) + count.times(cost)
         group = pipes.group(instruction)
-        if group in L1_GROUPS and instruction.address not in accessed:
-            stage = stage + count
+        if group in L1_GROUPS:
+            stage = stage + _without_access(count, accesses.get(instruction.address))
         if group in pipes.warpgroup_groups:
             stage = stage + count.times(warpgroup_wavefronts(instruction))
         if group in pipes.hot_groups:
             hot += count.value * uses.get("tensor", 0.0)
         warpgroup = warpgroup or group in pipes.warpgroup_groups
     return Pipes(cycles, issued, stage, hot, warpgroup, tuple(sorted(unknown)))
+
+
+def _without_access(executions: Span, access: Access | None) -> Span:
+    """Count executions that touch nothing, which still take one pass: shuffles, false guards."""
+    if access is None:
+        return executions
+    if access.space != "shared":
+        return NOTHING
+    return exactly(max(0.0, executions.value - access.executions))
 
 
 def warpgroup_wavefronts(instruction: Instruction) -> float:
@@ -232,7 +242,7 @@ def _dram_bound(work: Work, pipes: PipeTable, chip: Chip) -> list[Bound]:
     if work.traffic is not None:
         span, basis = work.traffic.dram_bytes, "distinct bytes of all accesses"
     elif work.dram_bytes is not None:
-        span = Span(work.dram_bytes, work.dram_bytes, work.dram_bytes)
+        span = exactly(work.dram_bytes)
         basis = "unique bytes of the problem"
     else:
         return []

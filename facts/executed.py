@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from .accesses import Span
 from .emulator.emulate import Emulation
+from .spans import Span
 
 Basis = Literal["emulation", "anchor", "launch"]
 

@@ -2,8 +2,8 @@
 
 One block's distinct sectors come from its emulated accesses. How blocks overlap is read off where
 the sampled blocks start in an array: a start that does not move along a grid axis means that the
-blocks of that axis share the data. Shared data is fetched again when what lies between two uses does
-not fit in L2.
+blocks of that axis share the data. Shared data is fetched again when what lies between two uses
+does not fit in L2.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _find_moves(entry: Footprint, emulation: Emulation) -> None:
     moves: list[bool | None] = []
     for axis in range(3):
         last = launch.grid[axis] - 1
-        apart: list[tuple[bool, int, int]] = []  # inside the grid?, blocks, bytes between two starts
+        apart: list[tuple[bool, int, int]] = []  # inside the grid?, blocks and bytes between two
         for a, b in combinations(sorted(entry.starts), 2):
             one, two = launch.samples[a].index, launch.samples[b].index
             if [q for q in range(3) if one[q] != two[q]] == [axis]:
@@ -183,8 +183,8 @@ def fetches(
 ) -> Fetches:
     """Work out what DRAM moves for one array.
 
-    `resident` blocks run at once. Lone sectors come in units of 64 bytes; stores that leave a sector
-    incomplete make L2 fetch it first.
+    `resident` blocks run at once. Lone sectors come in units of 64 bytes; stores that leave a
+    sector incomplete make L2 fetch it first.
     """
     size = sizes.get(entry.array)
     unique = distinct_bytes(entry, grid, size)

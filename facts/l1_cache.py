@@ -1,4 +1,4 @@
-"""Which sectors of global and local loads L1 already holds: a small cache over one block's accesses.
+"""Which sectors of loads L1 already holds: a small cache over one block's accesses.
 
 The accesses of one emulated block pass, in the order they ran, through lines of 128 bytes with a
 flag per sector, of which the least recently used one is dropped. A block gets its share of what
@@ -68,11 +68,14 @@ def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
             continue
         total = hit = 0
         store = touch.instruction.opcode == "STL"
+        last_use = "LU" in touch.instruction.modifiers
         for line, sectors in requests:
             lookups += 1
             have = cache.pop(line, 0)
             total += sectors.bit_count()
             hit += (sectors & have).bit_count()
+            if last_use:
+                continue
             cache[line] = have | sectors
             if len(cache) > lines:
                 del cache[next(iter(cache))]

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .accesses import NOTHING, Access, Span
+from .accesses import Access
 from .footprint import Fetches, Footprint, distinct_bytes, fetches
 from .l1_cache import Hits
 from .pipes import L2Path
+from .spans import NOTHING, Span
 
 SECTOR_BYTES = 32
 DRAM_UNIT_BYTES = 64
@@ -49,7 +50,8 @@ def traffic(
 ) -> Traffic:
     """Add up the requests of all accesses.
 
-    `sizes` maps an array's number to its bytes, where they are known; `resident` blocks run at once.
+    `sizes` maps an array's number to its bytes, where they are known; so many `resident` blocks
+    run at once.
     """
     tags = sectors = slots = NOTHING
     for access in accesses:
@@ -89,10 +91,8 @@ def _requests(access: Access, hits: Hits | None, path: L2Path) -> tuple[Span, Sp
         if access.space == "bulk":
             merged = path.bulk_read_share
             return lines.times(merged), sectors.times(merged), lines.times(path.read_slots)
-        if "BYPASS" in access.mnemonic:
-            per_line = sectors.value / lines.value if lines.value else 1.0
-            lines = sectors.times(bypass_tags(per_line, path))
-        return lines, sectors, lines.times(path.read_slots)
+        requests = access.requests
+        return requests, sectors, requests.times(path.read_slots)
     miss = 1.0 - hits.rate if hits is not None else 1.0
     missed_sectors = Span(sectors.low * miss, sectors.value * miss, sectors.high)
     missed_lines = Span(lines.low * miss, lines.value * miss, lines.high)
@@ -104,13 +104,6 @@ def _requests(access: Access, hits: Hits | None, path: L2Path) -> tuple[Span, Sp
 def _is_partial(access: Access) -> bool:
     """Tell whether a store writes sectors in part: fewer bytes than its sectors hold."""
     return access.bytes < 0.99 * access.sectors.value * SECTOR_BYTES
-
-
-def bypass_tags(sectors_per_line: float, path: L2Path) -> float:
-    """Give tags per sector of a copy past L1, by how many sectors of a line it takes."""
-    table = path.bypass_tags_per_sector
-    nearest = min(table, key=lambda known: abs(known - sectors_per_line))
-    return table[nearest]
 
 
 def _dram(

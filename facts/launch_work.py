@@ -28,8 +28,8 @@ from .emulator.launch import (
     scalar_bytes,
 )
 from .emulator.machine import Limits
-from .footprint import footprints
 from .executed import Executed, from_emulation
+from .footprint import footprints
 from .l1_cache import Hits, capacity_lines, simulate
 from .l2 import Traffic, traffic
 from .pipes import PipeTable

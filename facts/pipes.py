@@ -52,7 +52,6 @@ class L2Path:
     dram_tags_per_written_line: float
     read_slots: float  # of the port into L2, per line that is read
     bulk_read_share: float  # sectors that L2 sends, of those that bulk copies ask for
-    bypass_tags_per_sector: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ class PipeTable:
         architecture: Architecture,
         product_class: str | None,
     ) -> Mapping[str, float] | None:
-        """Give cycles by pipe; None where the opcode, or the rate of a matrix product, is unknown."""
+        """Give cycles by pipe; None where the opcode, or a matrix product's rate, is unknown."""
         special = instruction.operands[-1].text if instruction.opcode in ("S2R", "S2UR") else ""
         key = (instruction.mnemonic, special)
         if key not in self._known:

@@ -60,7 +60,7 @@ def verdict(found: Sequence[Bound], limits: Thresholds, doubts: Sequence[str] = 
     compute, memory = (_share(found, side, "value") for side in ("compute", "memory"))
     chosen = _class(compute, memory, limits.saturation)
     side: Side = "compute" if compute > memory else "memory"
-    deciding = sides[chosen if chosen in ("compute", "memory") else side]  # type: ignore[index]
+    deciding = sides[side if chosen in ("latency", "unknown") else chosen]
     possible = _possible(found, limits, chosen)
     return Verdict(
         bound=chosen,

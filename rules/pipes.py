@@ -72,7 +72,6 @@ class L2Figures(Cited):
     dram_tags_per_written_line: PositiveFloat
     read_slots: PositiveFloat
     bulk_read_share: Share
-    bypass_tags_per_sector: dict[int, PositiveFloat]
 
 
 class ClockDevice(Strict):
@@ -200,7 +199,6 @@ def _l2(device: L2Device, figures: L2Figures) -> L2Path:
         figures.dram_tags_per_written_line,
         figures.read_slots,
         figures.bulk_read_share,
-        dict(figures.bypass_tags_per_sector),
     )
 
 

@@ -1,1 +1,1 @@
-"""Emulation of one thread block's integers: which instructions run, and which addresses they touch."""
+"""Emulation of a block's integers: which instructions run, and which addresses they touch."""

@@ -59,7 +59,7 @@ def set_predicate(instruction: Instruction, state: State) -> Run | None:
     return run
 
 
-def joined(join: Any, a: Cell, b: Cell) -> Cell:
+def joined(join: Any, a: Cell, b: Cell) -> Any:
     """Join two predicates; one that decides alone makes the result known."""
     deciding = {operator.and_: False, operator.or_: True}.get(join)
     if deciding is None or (_whole(a) and _whole(b)):
@@ -67,10 +67,11 @@ def joined(join: Any, a: Cell, b: Cell) -> Cell:
     for cell in (a, b):
         if cell is deciding:
             return deciding
-    arrays = [c for c in (a, b) if isinstance(c, np.ndarray) or type(c) is Partly]
+    arrays = [c for c in (a, b) if isinstance(c, (np.ndarray, Partly))]
     if not arrays:
         return lifted(join, a, b)
-    shape = (arrays[0].values if type(arrays[0]) is Partly else arrays[0]).shape
+    first = arrays[0]
+    shape = first.values.shape if isinstance(first, Partly) else first.shape
     values = [plain_values(c, shape).astype(np.bool_) for c in (a, b)]
     known = [known_in(c, shape) for c in (a, b)]
     sure = known[0] & known[1]
@@ -210,11 +211,15 @@ def register_to_predicates(instruction: Instruction, state: State) -> Run | None
     source = state.integer(operands[1])
     shift = next((8 * int(s[1]) for s in operands[1].suffixes if s in ("B1", "B2", "B3")), 0)
     uniform = operands[0].kind == "uniform_predicate"
-    kind: Any = "uniform_predicate" if uniform else "predicate"
-    key = "uniform_predicates" if uniform else "predicates"
     setters = {
-        n: state.target(Operand("P", kind, **{key: (n,)})) for n in range(7) if mask >> n & 1
-    }  # type: ignore[arg-type]
+        n: state.target(
+            Operand("P", "uniform_predicate", uniform_predicates=(n,))
+            if uniform
+            else Operand("P", "predicate", predicates=(n,))
+        )
+        for n in range(7)
+        if mask >> n & 1
+    }
 
     def run() -> None:
         value = source()

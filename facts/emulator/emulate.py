@@ -1,4 +1,4 @@
-"""The front door: a function, its launch and its parameters in, what runs and what it touches out."""
+"""The front door: a function and its launch in, what runs and what it touches out."""
 
 from __future__ import annotations
 

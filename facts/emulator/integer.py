@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,19 @@ from .values import (
 
 def _terms(state: State, sources: tuple[Operand, ...]) -> list[Getter]:
     """Read addends as 64-bit numbers; `-x` is 2^32 - x, so that its carry comes out right."""
-    getters = []
+    getters: list[Getter] = []
     for operand in sources:
         get = state.bits(operand) if operand.kind != "immediate" else state.integer(operand)
         if operand.negated and operand.kind != "immediate":
             change = _flip if operand.text.startswith("~") else _borrow
-            getters.append(lambda get=get, change=change: lifted(change, get()))
+            getters.append(_changed(get, change))
         else:
             getters.append(get)
     return getters
+
+
+def _changed(get: Getter, change: Callable[[Any], Any]) -> Getter:
+    return lambda: lifted(change, get())
 
 
 def _flip(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a kernel sees of its launch: indices, constant bank 0, and which blocks stand for the grid."""
+"""What a kernel sees of its launch: indices, constant bank 0, and the blocks that are run."""
 
 from __future__ import annotations
 

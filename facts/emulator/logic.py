@@ -181,7 +181,7 @@ def choose(condition: Any, a: Any, b: Any, kind: Any) -> Any:
         return b
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
-    return lifted(lambda c, x, y: np.where(c, x, y).astype(kind), condition, a, b)
+    return lifted(lambda c, x, y: np.asarray(np.where(c, x, y), kind), condition, a, b)
 
 
 def move(instruction: Instruction, state: State) -> Run | None:

@@ -62,7 +62,7 @@ class Compiled:
 
 
 def _agrees(cell: Cell, lanes: Array) -> bool:
-    """Tell whether the threads of each warp hold the same address, or one that differs by nothing."""
+    """Tell whether the threads of each warp hold the same address, or one known not to differ."""
     if type(cell) is Drift:
         return cell.uniform and _agrees(cell.values, lanes)
     if type(cell) is int:
@@ -160,7 +160,7 @@ class Machine:
         return self._guarded(one, lanes, condition)
 
     def _guarded(self, one: Compiled, lanes: Lanes, condition: Cell) -> Any:
-        """Run a step in the threads where its guard holds; where that is unknown, forget results."""
+        """Run a step where its guard holds; where that is unknown, forget its results."""
         known = known_in(condition, (self.state.size,))
         holds = lanes.mask & known & plain_values(condition, known.shape).astype(np.bool_)
         unknown = lanes.mask & ~known

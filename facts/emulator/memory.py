@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _scaled(value: Any, by: int) -> Any:
 
 
 def _double(state: State, operand: Operand) -> Callable[[], tuple[Cell, Cell]]:
-    """Add up a 64-bit address (register pair or extended register, uniform pair, offset) in words."""
+    """Add up a 64-bit address in words: registers (a pair or one extended), uniforms, offset."""
     offset = (operand.offset or 0) & (1 << 64) - 1
     uniforms = operand.uniforms[1:] if operand.space == "desc" else operand.uniforms
     terms: list[tuple[Getter, Getter]] = []
@@ -179,7 +179,7 @@ def _local(instruction: Instruction, state: State, log: Log, operand: Operand) -
         address = get()
         _record(log, state, instruction, address, 0)
         for i, put in enumerate(targets):
-            known = type(address) is int and whole_words
-            put(memory.get(address + 4 * i) if known else None)  # type: ignore[operator]
+            known = isinstance(address, int) and whole_words
+            put(memory.get(cast(int, address) + 4 * i) if known else None)
 
     return load

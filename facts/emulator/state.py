@@ -145,7 +145,7 @@ class State:
         digit = name.lstrip("UP")
         numbers = (int(digit),) if digit.isdigit() else ()
         kind: Any = "uniform_predicate" if uniform else "predicate"
-        given = {"uniform_predicates" if uniform else "predicates": numbers}
+        given: dict[str, Any] = {"uniform_predicates" if uniform else "predicates": numbers}
         return self.predicate(Operand(text, kind, negated=text.startswith("!"), **given))
 
     # -- writing ---------------------------------------------------------------------------

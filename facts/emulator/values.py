@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Plain = int | Array
+Plain = Any  # int | Array, told apart by type(), which checkers do not narrow
 MASK = 0xFFFFFFFF
 SIGN = 0x80000000
 
@@ -59,7 +59,8 @@ def additive(function: Callable[..., Any], *cells: Cell) -> Any:
         return lifted(function, *cells)
     if any(type(cell) is Partly for cell in cells):
         return None
-    uniform, known, parts = True, False, []
+    uniform, known = True, False
+    parts: list[Plain] = []
     for cell in cells:
         if cell is None:
             uniform = False
@@ -139,7 +140,7 @@ def as_array(value: Plain, like: Array) -> Array:
     """Give a value per thread."""
     if type(value) is int or type(value) is bool:
         return np.full(like.shape, value, np.uint32)
-    return value  # type: ignore[return-value]
+    return np.asarray(value)
 
 
 def lifted(function: Callable[..., Any], *cells: Cell) -> Any:
@@ -166,7 +167,7 @@ def lifted(function: Callable[..., Any], *cells: Cell) -> Any:
 def partly(value: Plain, known: Array) -> Cell:
     """Give a cell that is known in some threads."""
     if known.all():
-        return value
+        return cast(Cell, value)
     if not known.any():
         return None
     kind = np.bool_ if isinstance(value, (bool, np.bool_)) else np.uint32
@@ -184,8 +185,9 @@ def merge(mask: Array, new: Cell, old: Cell) -> Cell:
         if isinstance(new, int) and isinstance(old, int):
             if new == old:
                 return new
-            return np.where(mask, _typed(new), _typed(old))
-        return np.where(mask, new, old).astype(_kind(new, old), copy=False)
+            return np.asarray(np.where(mask, _typed(new), _typed(old)))
+        both: tuple[Any, Any] = (new, old)
+        return np.asarray(np.where(mask, *both).astype(_kind(new, old), copy=False))
     size = mask.shape
     new_known, old_known = known_in(new, size), known_in(old, size)
     known = np.where(mask, new_known, old_known)

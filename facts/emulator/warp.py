@@ -56,7 +56,7 @@ def constant(instruction: Instruction, state: State) -> Run | None:
 
 
 def shuffle(instruction: Instruction, state: State) -> Run | None:
-    """SHFL over whole warps or segments, with the predicate that tells whether the source exists."""
+    """SHFL over warps or segments, with the predicate that tells whether the source exists."""
     operands = instruction.operands
     mode = next((m for m in instruction.modifiers if m in ("IDX", "UP", "DOWN", "BFLY")), None)
     if mode is None or len(operands) < 5:

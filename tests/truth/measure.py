@@ -18,6 +18,7 @@ import lzma
 import statistics
 import sys
 import time
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,14 @@ class Bench:
             self.modules[cubin] = self.driver.module((self.cubins / cubin).read_bytes())
         return self.driver.function(self.modules[cubin], name, dynamic_smem)
 
-    def array(self, spec: dict[str, Any]) -> Any:
+    def allocated(self, spec: dict[str, Any]) -> Any:
         """Allocate and fill one array."""
         size = spec["count"] * BYTES[spec["array"]]
         pointer = self.driver.allocate(-(-size // 512) * 512)
         contents, dtype = spec["contents"], spec["array"]
-        if contents == "zeros":
+        if contents == "values":
+            self.driver.upload(pointer, array("I", spec["value"]).tobytes())
+        elif contents == "zeros":
             self.driver.zero(pointer, size)
         elif contents.startswith("row starts of"):
             self.driver.upload(
@@ -85,7 +88,7 @@ class Bench:
             if "scalar" in spec:
                 parameters.append(SCALARS[spec["scalar"]](spec["value"]))
                 continue
-            pointer = self.array(spec)
+            pointer = self.allocated(spec)
             arrays.append(pointer)
             shape = spec.get("tensor_map")
             parameters.append(
@@ -172,6 +175,7 @@ def command_jobs(to: str) -> None:
         "set": [jobs.job(entry) for entry in jobs.manifest()["kernels"]],
         "paths": jobs.path_jobs(),
         "pipes": jobs.pipe_jobs(sorted(names)),
+        "banks": jobs.bank_jobs(),
     }
     Path(to).write_text(json.dumps(plan, separators=(",", ":")))
 

@@ -1,9 +1,11 @@
 """The counters that the set is judged by, as far as the installed profiler knows them.
 
     python metrics.py KNOWN.txt UNKNOWN.txt
+    python metrics.py lanes
 
 KNOWN holds the base names that `ncu --query-metrics` lists; names that it lacks are written to
-UNKNOWN, because one unknown name stops the profiler.
+UNKNOWN, because one unknown name stops the profiler. `lanes` prints the few counters that tell what
+one pattern of lane addresses costs; Nsight Compute 2025.3 knows all of them on gh100.
 """
 
 from __future__ import annotations
@@ -61,10 +63,20 @@ BREAKDOWNS = (
     "sm__throughput", "gpu__compute_memory_throughput", "l1tex__throughput", "lts__throughput",
     "gpu__dram_throughput",
 )  # fmt: skip
+LANES = """
+gpu__time_duration smsp__inst_executed l1tex__data_pipe_lsu_wavefronts
+l1tex__data_pipe_lsu_wavefronts_mem_shared
+l1tex__t_requests_pipe_lsu_mem_global_op_ld l1tex__t_sectors_pipe_lsu_mem_global_op_ld
+l1tex__m_xbar2l1tex_read_sectors lts__t_requests_srcunit_tex lts__t_tag_requests
+lts__t_sectors_srcunit_tex
+""".split()
 
 
-def main(known_path: str, unknown_path: str) -> None:
+def main(known_path: str, unknown_path: str = "") -> None:
     """Print the list for --metrics."""
+    if known_path == "lanes":
+        print(",".join(f"{name}.sum" for name in LANES))
+        return
     known = set(Path(known_path).read_text().split())
     wanted = [(name, f"{name}.sum") for name in SUMS]
     wanted += [(name, f"{name}.{kind}") for name, kind in OTHERS.items()]

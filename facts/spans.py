@@ -1,0 +1,29 @@
+"""A figure with its lowest and highest possible value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is known of a figure: it lies between `low` and `high`, most likely at `value`."""
+
+    low: float
+    value: float
+    high: float
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.low + other.low, self.value + other.value, self.high + other.high)
+
+    def times(self, factor: float) -> Span:
+        """Scale all three by a factor that is not negative."""
+        return Span(self.low * factor, self.value * factor, self.high * factor)
+
+
+NOTHING = Span(0.0, 0.0, 0.0)
+
+
+def exactly(value: float) -> Span:
+    """Give the span of a figure that is known."""
+    return Span(value, value, value)
