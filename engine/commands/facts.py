@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import INPUT, LAUNCH, deliver, request_from, with_options
+
+if TYPE_CHECKING:
+    from ...facts.code import Code
 
 
 @click.command(epilog="Example: kneck facts gemm.cubin --block 128")
@@ -46,6 +50,10 @@ def command(target: str, format_: str, output: str | None, **options: Any) -> No
                 for f in facts
             ],
             "missing": [{"name": gap.name, "because": gap.because} for gap in missing],
+            "accesses": [asdict(access) for access in extraction.code.accesses],
+            "bounds": [asdict(bound) for bound in extraction.code.bounds],
+            "executed": dict(extraction.code.executed),
+            "notes": list(extraction.code.notes),
         }
         deliver(json.dumps(document, indent=2, ensure_ascii=False) + "\n", output)
         return
@@ -56,5 +64,38 @@ def command(target: str, format_: str, output: str | None, **options: Any) -> No
     ]
     table = tabulate(rows, ["Fact", "Value", "Unit", "Source"], "simple", disable_numparse=True)
     gaps = [(gap.name, gap.because) for gap in missing]
-    text = f"{table}\n\n{tabulate(gaps, ['Not known', 'Because'], 'simple')}\n"
-    deliver(text, output)
+    parts = [table, tabulate(gaps, ["Not known", "Because"], "simple"), *_work(extraction.code)]
+    deliver("\n\n".join(parts) + "\n", output)
+
+
+def _work(code: Code) -> list[str]:
+    """Write accesses and bounds line by line, to be checked against the listing."""
+    from tabulate import tabulate
+
+    from .. import numbers as n
+
+    accesses = [
+        (
+            f"0x{a.address:04x}",
+            a.mnemonic,
+            a.space,
+            n.plain(a.executions),
+            n.plain(a.sectors_per_request),
+            n.plain(a.conflict_ways),
+            n.plain(a.stride_bytes),
+            n.percent(a.data_share),
+        )
+        for a in code.accesses
+    ]
+    heads = ["Address", "Access", "Space", "Executed", "Sectors", "Ways", "Stride B", "By data"]
+    bounds = [
+        (b.resource, b.side, b.time_ms, b.low_ms, b.high_ms, b.basis)
+        for b in sorted(code.bounds, key=lambda b: -b.time_ms)
+    ]
+    ends = ["Resource", "Side", "Time ms", "Lowest", "Highest", "Basis"]
+    tables = []
+    if accesses:
+        tables.append(tabulate(accesses, heads, "simple", disable_numparse=True))
+    if bounds:
+        tables.append(tabulate(bounds, ends, "simple", floatfmt=".4g"))
+    return [*tables, *(f"note: {note}" for note in code.notes)]
