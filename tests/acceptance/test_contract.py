@@ -14,6 +14,7 @@ import pytest
 
 import kneck
 from kneck.engine.assemble import assemble
+from kneck.engine.diagnosis import MixRow
 from kneck.engine.extraction import Extraction
 from kneck.engine.infer import infer
 from kneck.engine.knowledge import load_setting
@@ -481,11 +482,21 @@ def test_text_and_cubin_give_the_same_facts(id: str, tmp_path: Path) -> None:
         target = tmp_path / f"{kind}.sass"
         target.write_text(text)
         read = kneck.infer(str(target), **given)
-        assert (read.mix, read.stalls, read.tile) == (whole.mix, whole.stalls, whole.tile)
+        assert (static(read.mix), read.stalls, read.tile) == (
+            static(whole.mix),
+            whole.stalls,
+            whole.tile,
+        )
         facts = {row.name: row.value for row in read.facts}
-        assert facts == {name: whole_facts[name] for name in facts}
+        told = {row.name for row in read.facts if row.source["kind"] == "sass"}
+        assert {name: facts[name] for name in told} == {name: whole_facts[name] for name in told}
         assert from_code <= set(facts)
         assert "occupancy.registers_per_thread" not in facts
+
+
+def static(mix: list[MixRow]) -> list[tuple[object, ...]]:
+    """Leave out how often rows ran: literals in constant memory are known from a cubin only."""
+    return [(row.mnemonic, row.count, row.in_loop, row.stalls) for row in mix]
 
 
 def test_text_with_its_resource_log_gives_the_verdict_of_the_cubin(tmp_path: Path) -> None:
