@@ -12,6 +12,7 @@ from .spans import NOTHING, Span
 from .warp_requests import Requests
 from .wavefronts import (
     LINE_BITS,
+    LINES_PER_SEGMENT,
     SECTOR_BITS,
     WORD_BITS,
     bank_wavefronts,
@@ -31,12 +32,18 @@ MATRIX_ROWS = 8
 COPY_PAST_L1 = "BYPASS"
 
 
-def count(instruction: Instruction, space: str, width: int, requests: Requests) -> dict[str, Any]:
+def count(
+    instruction: Instruction,
+    space: str,
+    width: int,
+    requests: Requests,
+    frame_bytes: int | None = None,
+) -> dict[str, Any]:
     """Give sums over requests, named as Access's fields; `unknown`, `data` count executions."""
     if space == "shared":
         return _count_shared(instruction, width, requests)
     if space == "local":
-        return _count_local(width, requests)
+        return _count_local(width, requests, frame_bytes)
     return _count_global(instruction, width, requests)
 
 
@@ -100,7 +107,7 @@ def _count_global(instruction: Instruction, width: int, requests: Requests) -> d
     }
 
 
-def _count_local(width: int, requests: Requests) -> dict[str, Any]:
+def _count_local(width: int, requests: Requests, frame_bytes: int | None) -> dict[str, Any]:
     """Local memory lays the lanes of a warp side by side: one line per word of the thread."""
     words = max(1, width // WORD_BYTES)
     lane = np.arange(requests.addresses.shape[1], dtype=np.uint64) * np.uint64(WORD_BYTES)
@@ -111,18 +118,31 @@ def _count_local(width: int, requests: Requests) -> dict[str, Any]:
     lines = distinct(place >> np.uint64(LINE_BITS)) * words
     lanes = requests.lanes
     least = np.ceil(lanes * WORD_BYTES / SECTOR_BYTES) * words
-    by_line = _interval(
-        requests, lines, np.full(len(lanes), float(words)), lanes * words, lanes * words
-    )
+    likely, most = _random_words(lanes, frame_bytes)
+    whole = np.full(len(lanes), float(words))
+    by_line = _interval(requests, lines, whole, most * words, likely * words)
+    together = np.ceil(likely / LINES_PER_SEGMENT) * words
+    passes = _interval(requests, lines, whole, most * words, together)
     return {
         **_common(requests, width),
         "sectors": _interval(requests, sectors, least, lanes * words, lanes * words),
         "lines": by_line,
         "requests": by_line,
-        "wavefronts": by_line,
+        "wavefronts": passes,
         "ideal_wavefronts": float(requests.weight.sum()) * words,
         "ideal_sectors": float(requests.weight @ least),
     }
+
+
+def _random_words(lanes: Array, frame_bytes: int | None) -> tuple[Array, Array]:
+    """Give the different words that lanes take of frames of local memory: expected, and at most.
+
+    n lanes that each take one of w words at random meet w (1 - (1 - 1/w)^n) of them.
+    """
+    if not frame_bytes:
+        return lanes, lanes
+    words = max(1.0, frame_bytes / WORD_BYTES)
+    return words * (1 - (1 - 1 / words) ** lanes), np.minimum(lanes, words)
 
 
 def _count_shared(instruction: Instruction, width: int, requests: Requests) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def _access(emulation: Emulation, touches: Sequence[Touch]) -> Access:
     total: dict[str, Any] = {}
     width = width_of(instruction)
     for requests in stacked(emulation, touches):
-        for name, value in count(instruction, space, width, requests).items():
+        counts = count(instruction, space, width, requests, emulation.launch.frame_bytes)
+        for name, value in counts.items():
             if name == "stride":
                 total[name] = value if total.get(name, value) == value else None
             else:

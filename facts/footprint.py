@@ -8,7 +8,7 @@ does not fit in L2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -18,14 +18,14 @@ from .emulator.emulate import Emulation
 from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
 from .emulator.values import Partly, plain_values, unknown
-from .l1_cache import CACHED_LOADS, LINE_BITS, MOST_LOOKUPS, global_lines
+from .l1_cache import ARRAY_BITS, CACHED_LOADS, MOST_LOOKUPS, global_lines
 
 WRITES = frozenset({"STG", "ST", "RED", "REDG", "ATOM", "ATOMG"})
 GLOBAL = WRITES | CACHED_LOADS | {"LDGSTS"}
-ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
 SECTOR_BYTES = 32
 DRAM_UNIT_BYTES = 64
 SECTORS_PER_LINE = 4
+LINE_BYTES = SECTORS_PER_LINE * SECTOR_BYTES
 UNEVEN = 0.1  # relative difference of steps that index arithmetic does not make
 EDGE_BYTES = 1 << 16  # by which another first thread may shift a start at the edge of the grid
 
@@ -152,6 +152,29 @@ def _find_moves(entry: Footprint, emulation: Emulation) -> None:
             if abs(size - step * distance) > UNEVEN * abs(step * distance) + EDGE_BYTES:
                 entry.affine = False
     entry.moves = (moves[0], moves[1], moves[2])
+
+
+def kept_in_l1(
+    found: Sequence[Footprint], sizes: Mapping[int, int], lines: int, sms: int, blocks: int
+) -> dict[int, float]:
+    """Give the arrays that the blocks of an SM find in L1, each with the share that they fetch.
+
+    They are those that all blocks read at the same places, or that are small as a whole, if what
+    they take fits into so many lines; every SM fetches them once.
+    """
+    taken = 0.0
+    shares: dict[int, float] = {}
+    for entry in found:
+        size = sizes.get(entry.array)
+        same = entry.affine and True not in entry.moves and False in entry.moves
+        if entry.writes or not entry.bytes or (size is None and not same):
+            continue
+        held = entry.bytes if same else min(float(size or 0), entry.bytes * blocks)
+        if held > lines * LINE_BYTES:
+            continue
+        taken += held
+        shares[entry.array] = min(1.0, sms * held / (blocks * entry.bytes))
+    return shares if taken <= lines * LINE_BYTES else {}
 
 
 @dataclass(frozen=True, slots=True)

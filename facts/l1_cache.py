@@ -7,16 +7,18 @@ shared memory leaves. Blocks that share an SM help each other in reality; that i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .emulator.emulate import Emulation
+from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
-from .emulator.values import Drift, known_in, plain_values
+from .emulator.values import Drift, known_in, plain_values, unknown
 
 Array = NDArray[Any]
 LINE_BITS = 7
@@ -25,6 +27,8 @@ APART = 1 << 24  # bytes between warps whose places are data
 LOCAL_SPACE = 1 << 60  # local lines never meet global ones
 CACHED_LOADS = frozenset({"LDG", "LD"})
 MOST_LOOKUPS = 400_000  # lines looked up; what follows is left out
+ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
+WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,15 @@ def capacity_lines(
     return int(usable_fraction * left / blocks) >> LINE_BITS
 
 
-def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
-    """Pass the middle block's loads through a cache of so many lines; by instruction address."""
+def simulate(
+    emulation: Emulation, lines: int, kept: Mapping[int, float] = MappingProxyType({})
+) -> dict[int, Hits]:
+    """Pass the middle block's loads through a cache of so many lines; by instruction address.
+
+    `kept` are arrays that stay in L1 from one block of an SM to the next, each with the share of
+    its sectors that still miss. Loads at unknown places of a frame in local memory hit as far as
+    all frames of the block fit.
+    """
     launch = emulation.launch
     sample = int(np.argmax(launch.weights))
     rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
@@ -65,8 +76,10 @@ def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
             break
         requests = _requests(touch, emulation, rows)
         if requests is None:
+            if touch.instruction.opcode == "LDL" and unknown(touch.low):
+                found[touch.instruction.address] = [1.0, _frame_share(emulation, lines)]
             continue
-        total = hit = 0
+        total, hit = 0, 0.0
         store = touch.instruction.opcode == "STL"
         last_use = "LU" in touch.instruction.modifiers
         for line, sectors in requests:
@@ -74,6 +87,7 @@ def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
             have = cache.pop(line, 0)
             total += sectors.bit_count()
             hit += (sectors & have).bit_count()
+            hit += (sectors & ~have).bit_count() * (1.0 - kept.get(line >> ARRAY_BITS, 1.0))
             if last_use:
                 continue
             cache[line] = have | sectors
@@ -85,6 +99,13 @@ def simulate(emulation: Emulation, lines: int) -> dict[int, Hits]:
         entry[0] += total * touch.weight
         entry[1] += hit * touch.weight
     return {address: Hits(*pair) for address, pair in found.items()}
+
+
+def _frame_share(emulation: Emulation, lines: int) -> float:
+    """Give the share of a block's local memory that fits, 0 where its size is not known."""
+    launch = emulation.launch
+    words = (launch.frame_bytes or 0) // WORD_BYTES * launch.warps
+    return min(1.0, lines / words) if words else 0.0
 
 
 def _requests(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:

@@ -29,7 +29,7 @@ from .emulator.launch import (
 )
 from .emulator.machine import Limits
 from .executed import Executed, from_emulation
-from .footprint import footprints
+from .footprint import Footprint, footprints, kept_in_l1
 from .l1_cache import Hits, capacity_lines, simulate
 from .l2 import Traffic, traffic
 from .pipes import PipeTable
@@ -59,6 +59,7 @@ class LaunchSpec:
     blocks_per_sm: int = 1
     arguments: Sequence[Argument] | None = None
     banks: Mapping[int, bytes] = field(default_factory=dict)
+    frame_bytes: int | None = None  # local memory of a thread
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,11 @@ def launch_work(
     lines = capacity_lines(
         pipes.l1_bytes, pipes.l1_usable_fraction, spec.smem_bytes_per_block, max(1, resident)
     )
-    hits = simulate(emulation, lines)
-    flow = _traffic(emulation, accesses, hits, sizes, task, chip, pipes, max(1, resident))
+    prints = footprints(emulation)
+    on_sm = lines * max(1, resident)
+    kept = kept_in_l1(prints, sizes, on_sm, chip.sm_count, launch.blocks)
+    hits = simulate(emulation, lines, kept)
+    flow = _traffic(emulation, accesses, hits, prints, sizes, task, chip, pipes, max(1, resident))
     work = Work(function, executed, accesses, flow, task.bytes)
     return LaunchWork(work, emulation, hits, anchor, scale_known, tuple(notes))
 
@@ -128,6 +132,7 @@ def _traffic(
     emulation: Emulation,
     accesses: Sequence[Access],
     hits: Mapping[int, Hits],
+    prints: list[Footprint],
     sizes: Mapping[int, int],
     task: Task,
     chip: Chip,
@@ -138,7 +143,7 @@ def _traffic(
     if path is None:
         return None
     return traffic(
-        accesses, hits, footprints(emulation), emulation.launch.grid, resident * chip.sm_count,
+        accesses, hits, prints, emulation.launch.grid, resident * chip.sm_count,
         sizes, task.bytes, chip.l2_bytes, path,
     )  # fmt: skip
 
@@ -196,7 +201,9 @@ def make_launch(
         data, sizes, contents = _given(spec, task)
     else:
         data = _guessed(spec, task, settings, notes)
-    launch = Launch(spec.grid, spec.block, layout, samples, data, spec.banks, contents)
+    launch = Launch(
+        spec.grid, spec.block, layout, samples, data, spec.banks, contents, spec.frame_bytes
+    )
     return launch, sizes, notes
 
 

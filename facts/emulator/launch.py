@@ -62,6 +62,7 @@ class Launch:
     parameters: Mapping[int, int] = field(default_factory=dict)  # byte offset -> byte, known ones
     banks: Mapping[int, bytes] = field(default_factory=dict)
     contents: Mapping[int, Contents] = field(default_factory=dict)  # by array, see `array_of`
+    frame_bytes: int | None = None  # local memory of a thread
 
     @cached_property
     def threads(self) -> int:
