@@ -100,12 +100,13 @@ class TableTiming:
         return self.rules.raw_cycles(self._infos[producer], self._infos[consumer])
 
     def _traits(self, info: InstructionInfo) -> Traits:
-        name = f"{info.timing}/{info.family}/{info.space}/{info.issue_interval_cycles}"
+        cycles = (info.issue_interval_cycles, info.written_stall_cycles)
+        parts = (info.timing, info.family, info.space, info.pipe, info.latency_kind)
+        name = "/".join(map(str, (*parts, info.latency_cycles, *cycles)))  # all that tells it apart
         found = self._by_name.get(name)
         if found is None:
             self._infos[name] = info
             is_fixed = info.latency_kind == "fixed" and self.rules is not None
-            cycles = (info.issue_interval_cycles, info.written_stall_cycles)
             known = [count for count in cycles if count is not None]
             found = self._by_name[name] = Traits(
                 name=name,

@@ -112,6 +112,8 @@ class InstructionTable:
         default_factory=dict, compare=False, repr=False
     )
 
+    _asked: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
+
     def info(
         self, instruction: Instruction | str, arch: str, product_class: str | None = None
     ) -> InstructionInfo | None:
@@ -121,14 +123,18 @@ class InstructionTable:
         class, a tensor rate that differs between classes leaves the issue interval unknown.
         """
         mnemonic = instruction if isinstance(instruction, str) else instruction.mnemonic
-        opcode, *modifiers = mnemonic.split(".")
-        candidates = self.entries.get(opcode)
-        if candidates is None:
-            return None
-        operands = _asked_operands(candidates, instruction)
+        opcode = mnemonic.partition(".")[0]
+        positions = self._asked.get(opcode)
+        if positions is None:
+            candidates = self.entries.get(opcode)
+            if candidates is None:
+                return None
+            asked = {position for entry in candidates for position, _ in entry.operands}
+            positions = self._asked[opcode] = tuple(sorted(asked))
+        operands = _asked_operands(positions, instruction) if positions else ()
         key = (mnemonic, operands, arch, product_class)
         if key not in self._known:
-            said = self._said(candidates, modifiers, dict(operands))
+            said = self._said(self.entries[opcode], mnemonic.split(".")[1:], dict(operands))
             described = self._describe(said, mnemonic, arch, product_class) if said else None
             self._known[key] = described
         return self._known[key]
@@ -245,15 +251,14 @@ def _work(declared: TimingClass, architecture: Architecture) -> int:
 
 
 def _asked_operands(
-    candidates: Sequence[Entry], instruction: Instruction | str
+    positions: Sequence[int], instruction: Instruction | str
 ) -> tuple[tuple[int, str], ...]:
     """Give the operands that some entry asks for, without signs and bars."""
     if isinstance(instruction, str):
         return ()
-    positions = {position for entry in candidates for position, _ in entry.operands}
     return tuple(
         (position, instruction.operands[position].text.split(".")[0].strip("-~!|"))
-        for position in sorted(positions)
+        for position in positions
         if position < len(instruction.operands)
     )
 

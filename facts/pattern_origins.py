@@ -56,6 +56,20 @@ class _State:
             self.guarded[register] = (guard, predicate, mask)
 
 
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What the pass needs of a line, worked out once; `under` is its guard as it is written."""
+
+    line: Line
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    guard: int | None
+    under: str | None
+    kind: str  # how the origins of results follow from those of operands
+    slot: int | None  # place on the stack
+    stored: tuple[int, ...] | None  # registers that go there
+
+
 class Origins:
     """Answers "what does this operand depend on" for every instruction of a function."""
 
@@ -75,8 +89,12 @@ class Origins:
 
     def of_kind(self, mask: int, kind: str) -> set[object]:
         """Name the origins of a kind in a mask: dimensions, or positions of instructions."""
-        return {key for bit, (name, key) in enumerate(self._names)
-                if name == kind and mask >> bit & 1}  # fmt: skip
+        left, found = mask & self.mask(kind), set()
+        while left:
+            lowest = left & -left
+            found.add(self._names[lowest.bit_length() - 1][1])
+            left ^= lowest
+        return found
 
     @cached_property
     def threads(self) -> int:
@@ -126,22 +144,41 @@ class Origins:
     def _run(self) -> None:
         """Go over the blocks until nothing changes; masks only grow, so that ends."""
         flow = self.scope.flow
-        by_block: dict[int, list[Line]] = {}
+        by_block: dict[int, list[_Move]] = {}
         for line in self.scope.lines:
-            by_block.setdefault(line.block, []).append(line)
+            by_block.setdefault(line.block, []).append(self._move(line))
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
         waiting = sorted(entering, reverse=True)
         while waiting:
             block = waiting.pop()
             state = _State(dict(entering[block]))
-            for line in by_block.get(block, ()):
-                self._step(line, state)
+            for move in by_block.get(block, ()):
+                self._step(move, state)
             following = [edge.target for edge in flow.successors[block]]
             if block in flow.calls:
                 following.append(flow.calls[block])
             for target in sorted(following, reverse=True):
                 if self._merge(entering, target, state.masks) and target not in waiting:
                     waiting.append(target)
+
+    def _move(self, line: Line) -> _Move:
+        """Work out once what each visit of a line needs."""
+        instruction, access, family = line.instruction, self.scope.access(line), line.family
+        slot = _slot(instruction) if family in ("store_local", "load_local") else None
+        if family == "load_local":
+            kind = "stack"
+        elif instruction.opcode in _READS_SPECIAL:
+            kind = "special"
+        elif family in _LOADS:
+            kind = "load"
+        elif family in ("vote", "shuffle"):
+            kind = family
+        else:
+            kind = "distinct" if _is_distinct(instruction) else "mixed"
+        data = access.data if family == "store_local" and slot is not None else None
+        return _Move(
+            line, access.reads, access.writes, access.guard, instruction.predicate, kind, slot, data
+        )
 
     @staticmethod
     def _merge(entering: dict[int, dict[int, int]], target: int, masks: dict[int, int]) -> bool:
@@ -157,50 +194,52 @@ class Origins:
                 changed = True
         return changed
 
-    def _step(self, line: Line, state: _State) -> None:
-        access, guard = self.scope.access(line), line.instruction.predicate
-        known = {number: state.read(number, guard) for number in access.reads}
-        if access.guard is not None:
-            known[access.guard] = state.masks.get(access.guard, 0)
-        self._before[line.position] = known
-        condition = 0 if access.guard is None else known[access.guard]
-        slot = _slot(line.instruction)
-        if line.family == "store_local" and slot is not None:
-            stored = self._joined(known.get(number, 0) for number in access.data)
-            state.write(slot, stored | condition, guard, access.guard)
-        for index, register in enumerate(access.writes):
-            if line.family == "load_local":
-                mask = 0 if slot is None else state.masks.get(slot, 0)
-            else:
-                mask = self._result(line, index, known)
-            state.write(register, mask | condition, guard, access.guard)
+    def _step(self, move: _Move, state: _State) -> None:
+        masks, guard = state.masks, move.guard
+        if state.guarded:
+            known = {number: state.read(number, move.under) for number in move.reads}
+        else:
+            known = {number: masks.get(number, 0) for number in move.reads}
+        condition = 0
+        if guard is not None:
+            condition = known[guard] = masks.get(guard, 0)
+        mask = 0
+        for number in move.reads:
+            mask |= known[number]
+        self._before[move.line.position] = known
+        if move.stored is not None and move.slot is not None:
+            stored = self._joined(known.get(number, 0) for number in move.stored)
+            state.write(move.slot, stored | condition, move.under, guard)
+        for index, register in enumerate(move.writes):
+            result = self._result(move, index, mask, masks)
+            state.write(register, result | condition, move.under, guard)
 
-    def _result(self, line: Line, index: int, known: dict[int, int]) -> int:
-        instruction, access = line.instruction, self.scope.access(line)
-        if instruction.opcode in _READS_SPECIAL:
-            return self._joined(self._special(o) for o in instruction.operands)
-        mask = self._joined(known.get(number, 0) for number in access.reads)
-        if line.family in _LOADS:
-            return self._bit("load", line.position) | self._blurred(mask, line)
-        if line.family == "vote":
-            return mask & ~self._all_threads()
-        if line.family == "shuffle":
-            return mask | self._bit("part", line.position)
-        if index == 0 and _is_distinct(instruction):
+    def _result(self, move: _Move, index: int, mask: int, masks: dict[int, int]) -> int:
+        """Give the origins of a result; `mask` has those of everything that is read."""
+        kind, position = move.kind, move.line.position
+        if kind == "distinct" and index == 0:
             return mask
-        return self._blurred(mask, line)
+        if kind == "stack":
+            return 0 if move.slot is None else masks.get(move.slot, 0)
+        if kind == "special":
+            return self._joined(self._special(o) for o in move.line.instruction.operands)
+        if kind == "load":
+            return self._bit("load", position) | self._blurred(mask, position)
+        if kind == "vote":
+            return mask & ~(self.mask("thread") | self.mask("part"))
+        if kind == "shuffle":
+            return mask | self._bit("part", position)
+        return self._blurred(mask, position)
 
-    def _all_threads(self) -> int:
-        return self.mask("thread") | self.mask("part")
-
-    def _blurred(self, mask: int, line: Line) -> int:
+    def _blurred(self, mask: int, position: int) -> int:
         """Turn whole indices into parts of them, named after the place where that happens."""
-        found = mask
+        if not mask:
+            return 0
         for whole, part in (("thread", "part"), ("block", "block part")):
             bits = self.mask(whole) & mask
             if bits:
-                found = found & ~bits | self._bit(part, line.position)
-        return found
+                mask = mask & ~bits | self._bit(part, position)
+        return mask
 
     def _special(self, operand: Operand) -> int:
         name = operand.text

@@ -31,15 +31,23 @@ class Line:
     instruction: Instruction
     info: InstructionInfo | None
     times: Times | None
+    family: str = ""  # empty where it is not known
 
     @property
     def address(self) -> int:
         return self.instruction.address
 
-    @property
-    def family(self) -> str:
-        """Give the family, empty where it is not known."""
-        return "" if self.info is None else self.info.family
+
+class Lines(tuple[Line, ...]):
+    """Lines in the order of the code, found by family without looking at each one again."""
+
+    @cached_property
+    def by_family(self) -> dict[str, list[Line]]:
+        """Give the lines of each family."""
+        found: dict[str, list[Line]] = {}
+        for line in self:
+            found.setdefault(line.family, []).append(line)
+        return found
 
 
 class Scope:
@@ -60,13 +68,14 @@ class Scope:
             instruction = self.flow.function.instructions[position]
             if block in self.flow.reachable and not instruction.never_executes:
                 info = self.table.info(instruction)
-                found.append(Line(position, block, instruction, info, times.get(block)))
-        return tuple(found)
+                family = "" if info is None else info.family
+                found.append(Line(position, block, instruction, info, times.get(block), family))
+        return Lines(found)
 
     @cached_property
     def loop(self) -> tuple[Line, ...]:
         """Give the lines of the K-tile loop; none where there is no such loop."""
-        return tuple(line for line in self.lines if line.times and line.times.high != 0)
+        return Lines(line for line in self.lines if line.times and line.times.high != 0)
 
     @cached_property
     def looping(self) -> frozenset[int]:
@@ -85,7 +94,12 @@ class Scope:
 
 def chosen(lines: Iterable[Line], families: Collection[str]) -> list[Line]:
     """Give the lines of some families."""
-    return [line for line in lines if line.family in families]
+    if not isinstance(lines, Lines):
+        return [line for line in lines if line.family in families]
+    groups = [lines.by_family[family] for family in set(families) if family in lines.by_family]
+    if len(groups) == 1:
+        return list(groups[0])
+    return sorted((line for group in groups for line in group), key=lambda line: line.position)
 
 
 def count(name: str, lines: Iterable[Line], unit: str = "instructions") -> Fact:
