@@ -52,10 +52,14 @@ def analyse_function(
     operands: OperandRules,
     known: Known,
     records: tuple[ResourceRecord, ...],
+    timing: TableTiming | None = None,
 ) -> Code:
-    """Analyse one function by itself: no file and no device is named in the result."""
+    """Analyse one function by itself: no file and no device is named in the result.
+
+    `timing` is what `timing_of` gives for the table; it remembers answers from function to function.
+    """
     kernel = analyse(function, table, operands, known)
-    loop = _dependences(kernel, table)
+    loop = _dependences(kernel, table, timing or timing_of(table))
     parts = [
         kernel_facts(kernel, table),
         dependence_facts(loop, kernel.tile),
@@ -77,10 +81,14 @@ def analyse_function(
     )
 
 
-def _dependences(kernel: Kernel, table: ArchTable) -> Dependences | None:
+def timing_of(table: ArchTable) -> TableTiming:
+    """Give the table as the dependence analysis asks it."""
+    return TableTiming(table.table, table.arch, table.product_class)
+
+
+def _dependences(kernel: Kernel, table: ArchTable, timing: TableTiming) -> Dependences | None:
     if kernel.tile is None:
         return None
-    timing = TableTiming(table.table, table.arch, table.product_class)
     return dependences(kernel.values, kernel.tile, timing, Roles(table.table, table.arch))
 
 

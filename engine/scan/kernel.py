@@ -21,7 +21,7 @@ from ...parsers.listing import Function, ResourceRecord
 from ...parsers.names import demangle
 from ...rules.model import Kind
 from ...rules.values import suggest_fact
-from ..code_analysis import analyse_function
+from ..code_analysis import analyse_function, timing_of
 from ..extraction import asked_names, counts_asked_for, derivations_for, hardware_facts
 from ..infer import infer
 from ..knowledge import Setting, can_run, limiting_architecture, load_setting
@@ -45,6 +45,7 @@ class Machine:
             architecture.name if architecture is not None else code_arch,
             device.product_class if device is not None else None,
         )
+        self.timing = timing_of(self.table)
         self.derivations: Sequence[Derivation] = derivations_for(
             architecture, setting, analyst.asked
         )
@@ -76,7 +77,7 @@ class Analyst:
         known, extra = self._launch(record)
         records = () if record is None else (record,)
         operands = self.setting.hardware.operands
-        code = analyse_function(function, machine.table, operands, known, records)
+        code = analyse_function(function, machine.table, operands, known, records, machine.timing)
         facts, missing = resource_facts(records)
         facts = [*code.facts, *facts, *extra]
         if function.has_control:
