@@ -193,7 +193,10 @@ def fusable_pairs(scope: Scope) -> list[Line]:
 
 def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
     """Give the one line that reads the result before it is written again; in a loop, round it."""
-    register = scope.access(lines[at]).writes[0]
+    written = scope.access(lines[at]).writes
+    if not written:
+        return None  # it goes to RZ
+    register = written[0]
     users: list[Line] = []
     goes_round = any(
         edge.target == lines[at].block for edge in scope.flow.successors[lines[at].block]

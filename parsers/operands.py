@@ -25,8 +25,13 @@ _NUMBER = re.compile(
     r"|(?P<real>[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+))(?![\w.@])"
     r"|(?P<whole>[0-9]+)(?![\w.@]))"
 )
+_LARGEST_INDEX = {"R": 255, "P": 7, "B": 255}  # R and P: eight and three bits of the encoding
 _MEMO_LIMIT = 1 << 17  # entries; a library scan must not grow without end
 _LONGEST_OPERAND = 4096  # characters; nothing real is longer, and the lexer is not asked
+
+
+class _NoSuchRegister(Exception):
+    """A register number that no encoding can hold."""
 
 
 class _Operands(dict[str, Operand]):
@@ -73,6 +78,8 @@ def _parse_new(text: str) -> Operand:
         place = next(positions)
         if kind == "index":
             numbers.append(int(value))
+            if int(value) > _LARGEST_INDEX[found["bank"][-1]]:
+                raise _NoSuchRegister
             return f"{found['bank']}{place}"
         if kind == "hex":
             numbers.append(int(value, 16))
@@ -80,7 +87,10 @@ def _parse_new(text: str) -> Operand:
         numbers.append(float(value) if kind == "real" else int(value))
         return f"{place}.0" if kind == "real" else f"{place}"
 
-    form = _NUMBER.sub(cut, text)
+    try:
+        form = _NUMBER.sub(cut, text)
+    except _NoSuchRegister:
+        return Operand(text, "other")
     template = _forms.get(form)
     if template is None:
         if len(_forms) >= _MEMO_LIMIT:
