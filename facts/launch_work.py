@@ -82,6 +82,9 @@ class LaunchWork:
     anchor: Anchor | None
     scale_known: bool  # counts rest on arguments, operations or bytes
     notes: tuple[str, ...]
+    footprints: tuple[Footprint, ...] = ()
+    sizes: Mapping[int, int] = field(default_factory=dict)  # bytes by array
+    blocks_per_sm: int = 1
 
 
 def launch_work(
@@ -125,7 +128,10 @@ def launch_work(
     hits = simulate(emulation, lines, kept)
     flow = _traffic(emulation, accesses, hits, prints, sizes, task, chip, pipes, max(1, resident))
     work = Work(function, executed, accesses, flow, task.bytes)
-    return LaunchWork(work, emulation, hits, anchor, scale_known, tuple(notes))
+    return LaunchWork(
+        work, emulation, hits, anchor, scale_known, tuple(notes), tuple(prints), sizes,
+        spec.blocks_per_sm,
+    )  # fmt: skip
 
 
 def _traffic(

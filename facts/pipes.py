@@ -64,6 +64,24 @@ class Clocks:
     tensor_from_share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Cycles until an idle unit has the result; `atomic_sector_ns`: per sector in one place."""
+
+    l1: float
+    l2: float
+    dram: float
+    shared: float
+    shuffle: float
+    special: float
+    constant: float
+    atomic: float
+    barrier: float
+    operands: float  # until operands are read, where a scoreboard tells
+    other: float
+    atomic_sector_ns: float
+
+
 @dataclass(frozen=True)
 class PipeTable:
     """Costs of one architecture, in cycles of a sub-partition per warp instruction.
@@ -87,6 +105,7 @@ class PipeTable:
     clocks: Mapping[str, Clocks]
     dram_gb_per_s: Mapping[str, float]
     status: str
+    latencies: Latencies | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     _known: dict[tuple[str, str], Mapping[str, float] | None] = field(
         default_factory=dict, compare=False, repr=False

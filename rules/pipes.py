@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from ..facts.emulator.launch import ConstantLayout
-from ..facts.pipes import Clocks, L2Path, Pattern, PipeTable, by_opcode, pattern
+from ..facts.pipes import Clocks, L2Path, Latencies, Pattern, PipeTable, by_opcode, pattern
 from ..parsers.suggest import suggestion
 from .documents import Document, validate
 from .hardware_files import check_sources, entries, load_sources, read_file
@@ -101,6 +101,23 @@ class DramFigures(Cited):
     devices: dict[str, DramDevice]
 
 
+class LatencyFigures(Cited):
+    """Cycles until a result is there."""
+
+    l1: PositiveFloat
+    l2: PositiveFloat
+    dram: PositiveFloat
+    shared: PositiveFloat
+    shuffle: PositiveFloat
+    special: PositiveFloat
+    constant: PositiveFloat
+    atomic: PositiveFloat
+    barrier: PositiveFloat
+    operands: PositiveFloat
+    other: PositiveFloat
+    atomic_sector_ns: PositiveFloat
+
+
 class PipeFile(Strict):
     """One architecture."""
 
@@ -114,6 +131,7 @@ class PipeFile(Strict):
     l2: L2Figures | None = None
     clock: ClockFigures | None = None
     dram: DramFigures | None = None
+    latency: LatencyFigures | None = None
 
     @model_validator(mode="after")
     def _pipes_exist(self) -> PipeFile:
@@ -141,7 +159,7 @@ def load_pipes(arch: str, folders: Sequence[Path]) -> PipeTable | None:
     groups = _groups(read_file(*known[OPCODES]), sources)
     document = read_file(*known[stem])
     parsed = validate(document, PipeFile)
-    for section in ("costs", "constant_bank", "l1", "l2", "clock", "dram"):
+    for section in ("costs", "constant_bank", "l1", "l2", "clock", "dram", "latency"):
         value = document.data.get(section) if isinstance(document.data, dict) else None
         if isinstance(value, dict) and "source" in value:
             keys = value["source"]
@@ -185,8 +203,15 @@ def _table(document: Document, parsed: PipeFile, patterns: tuple[Pattern, ...]) 
             for name, device in (parsed.dram.devices if parsed.dram else {}).items()
         },
         status=str(parsed.costs.get("status", "hypothesis")),
+        latencies=_latencies(parsed.latency),
         sources={"costs": f"{document.place('costs')}"},
     )
+
+
+def _latencies(figures: LatencyFigures | None) -> Latencies | None:
+    if figures is None:
+        return None
+    return Latencies(**figures.model_dump(exclude={"source", "status"}))
 
 
 def _l2(device: L2Device, figures: L2Figures) -> L2Path:
