@@ -73,7 +73,7 @@ def _before(steps: Steps, positions: set[int], reach: int) -> set[int]:
 
 def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
     """Walk every path from an instruction until nothing depends on it any more."""
-    producer = steps.at(start)
+    at, ends, limit = steps.at, steps.block_ends, steps.at(start).reach
     found: list[Constraint] = []
     paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
     count = len(paths)
@@ -81,15 +81,28 @@ def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
         path = paths.pop()
         position, window, taken = path.position, path.window, path.taken
         now, least = path.now, path.least
+        results, operands, barriers, pipe, always = window.open
+        closed = window.is_closed
         while True:
-            step = steps.at(position)
-            if window.concerns(step):
+            step = at(position)
+            if (
+                not results.isdisjoint(step.touched)
+                or not operands.isdisjoint(step.writes)
+                or (pipe is not None and step.traits.pipe == pipe)
+                or barriers & step.waited
+                or always
+            ):
                 path.ask(step, position, now, least, found)
+                results, operands, barriers, pipe, always = window.open
+                closed = window.is_closed
             taken.append(position)
             now += step.stall
             least += step.least
-            if least >= producer.reach or window.is_closed:
+            if least >= limit or closed:
                 break
+            if position not in ends:
+                position += 1
+                continue
             follows = steps.following(position)
             if len(follows) != 1:
                 count += len(follows) - 1

@@ -115,11 +115,11 @@ class Accesses:
     def __init__(self, instructions: Sequence[Instruction], rules: OperandRules) -> None:
         self.instructions = instructions
         self.rules = rules
-        self._found: dict[int, Access] = {}
+        self._found: list[Access | None] = [None] * len(instructions)
 
     def at(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""
-        found = self._found.get(position)
+        found = self._found[position]
         if found is None:
             found = self._found[position] = self.rules.access(self.instructions[position])
         return found

@@ -53,13 +53,13 @@ class Steps:
         self.instructions = flow.function.instructions
         self.accesses = accesses
         self.timing = timing
-        self._steps: dict[int, Step] = {}
+        self._steps: list[Step | None] = [None] * len(self.instructions)
         self._following: dict[int, list[int]] = {}
-        self._block_ends = {block.end - 1: block.index for block in flow.blocks}
+        self.block_ends = {block.end - 1: block.index for block in flow.blocks}
 
     def at(self, position: int) -> Step:
         """Give the step at a position."""
-        step = self._steps.get(position)
+        step = self._steps[position]
         if step is None:
             step = self._steps[position] = self._step(position)
         return step
@@ -76,7 +76,7 @@ class Steps:
         return found
 
     def _followers(self, position: int) -> list[int]:
-        block = self._block_ends.get(position)
+        block = self.block_ends.get(position)
         if block is None:
             return [position + 1]
         edges = self.flow.successors[block]

@@ -49,16 +49,15 @@ class Window:
             self.results or self.operands or self.barriers or self.pipe is not None or self.orders
         )
 
-    def concerns(self, consumer: Step) -> bool:
-        """Tell whether the next instruction of the path may need or close anything."""
-        return (
-            not self.results.isdisjoint(consumer.touched)
-            or not self.operands.isdisjoint(consumer.writes)
-            or (self.pipe is not None and consumer.traits.pipe == self.pipe)
-            or self.barriers & consumer.waited != 0
-            or self.is_first
-            or self.orders
-        )
+    @property
+    def open(self) -> tuple[frozenset[int], frozenset[int], int, str | None, bool]:
+        """Give what the next instruction may need or close.
+
+        Results, operands, scoreboards, the pipe, and whether every next instruction must be met.
+        The walk asks this itself, since most instructions concern nothing of it.
+        """
+        always = self.is_first or self.orders
+        return self.results, self.operands, self.barriers, self.pipe, always
 
     def meet(self, consumer: Step) -> list[Need]:
         """Say what the next instruction of the path needs, and close what it ends."""
