@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from ..facts.derive import Derivation, derive
-from ..facts.model import Fact, FactBase, Source
+from ..facts.model import Fact, FactBase, Source, Value
 from ..facts.request import Request
 from ..parsers.errors import KneckError
 from .extraction import asked_names, derivations_for
@@ -31,23 +32,43 @@ def reopen(document: dict[str, Any], kb: Sequence[str] = ()) -> Reopened:
     setting = load_setting(Request(target="", kb=tuple(kb)))
     try:
         rows = [_fact(row) for row in document["facts"]]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         help = "write it with kneck infer --format json"
         raise KneckError("the saved diagnosis has no facts", help=help) from None
     facts = [fact for fact in rows if fact.source.kind not in FOLLOWING]
+    _check_types(facts, setting.knowledge.types)
     arch = next((str(fact.value) for fact in facts if fact.name == "arch.name"), None)
     architecture = setting.hardware.architecture(arch) if arch is not None else None
     derivations = derivations_for(architecture, setting, asked_names(setting))
-    base = derive(FactBase().with_facts(facts), derivations)
+    try:
+        base = derive(FactBase().with_facts(facts), derivations)
+    except (TypeError, ValueError) as error:  # a text where a formula needs a number
+        what = f"the saved facts do not fit together: {error}"
+        raise KneckError(what, help="write it anew with kneck infer --format json") from None
     return Reopened(infer(base, setting.knowledge), derivations, setting)
 
 
 def _fact(row: dict[str, Any]) -> Fact:
+    """Read one fact; raises one of Python's own errors for anything else."""
     source = row["source"]
-    return Fact(
-        row["name"],
-        row["value"],
-        row["unit"],
-        Source(source["kind"], source["detail"]),
-        tuple(source.get("inputs", ())),
-    )
+    name, value, unit = row["name"], row["value"], row["unit"]
+    texts = [name, unit, source["kind"], source["detail"], *source.get("inputs", ())]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("not a text")
+    if not isinstance(value, (bool, int, float, str)) or not _is_finite(value):
+        raise ValueError("not a value")
+    inputs = tuple(source.get("inputs", ()))
+    return Fact(name, value, unit, Source(source["kind"], source["detail"]), inputs)
+
+
+def _is_finite(value: Value) -> bool:
+    return not isinstance(value, float) or isfinite(value)
+
+
+def _check_types(facts: Iterable[Fact], types: Mapping[str, str]) -> None:
+    """Raise KneckError for a fact that is not what the rules take it for."""
+    for fact in facts:
+        is_a = {bool: "bool", str: "text"}.get(type(fact.value), "num")
+        if types.get(fact.name, is_a) != is_a:
+            what = f"the saved fact {fact.name} is {fact.value!r}, which does not fit it"
+            raise KneckError(what, help="write it anew with kneck infer --format json")

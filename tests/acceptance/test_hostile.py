@@ -67,9 +67,8 @@ def test_a_file_of_any_name_is_diagnosed(
 
 
 def test_a_name_that_is_no_utf_8_survives_into_every_report(tmp_path: Path) -> None:
-    target = os.fsencode(tmp_path) + b"/\xff\xfe.cubin"
-    shutil.copy(cubin("saxpy"), target)
-    name = os.fsdecode(target)
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.cubin")
+    shutil.copy(cubin("saxpy"), name)
     for format in ("text", "markdown", "json", "html"):
         output = tmp_path / format
         assert run("infer", name, "--format", format, "-o", output).status == 0
@@ -272,6 +271,25 @@ def test_a_damaged_listing_is_read_or_refused_by_name(
         target.write_text("\n".join(lines))
         done = run("infer", target, "--block", "256", "--time-ms", "1")
         assert done.status in (0, 2), done.err
+
+
+def test_a_saved_diagnosis_of_any_content_is_read_or_refused_by_name(
+    tmp_path: Path, places: random.Random
+) -> None:
+    whole = run("infer", "example:hgemm-30k", "--format", "json").out
+    target = tmp_path / "saved.json"
+    odd: list[object] = [None, True, -1, 1e308, "x", [], {}, float("nan"), 10**30]
+    statuses = set()
+    for _ in range(25):
+        document = json.loads(whole)
+        row = places.choice(document["facts"])
+        row[places.choice(["name", "value", "value", "unit", "source"])] = places.choice(odd)
+        target.write_text(json.dumps(document))
+        done = run("explain", "cp-async-pipelining", "--from", target)
+        assert done.status in (0, 2), (row, done.err)
+        assert done.status == 0 or "\n  help: " in done.err
+        statuses.add(done.status)
+    assert statuses == {0, 2}
 
 
 # Facts that do not fit together
