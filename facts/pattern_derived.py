@@ -39,6 +39,7 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
             (n + "blocks_per_busiest_sm", n + "warps", o + "active_warps"),
             _resident,
         ),
+        Derivation(("headroom.problem",), ("roofline.attained_fraction",), _problem_headroom),
         Derivation(
             ("latency.ns",),
             (),
@@ -134,6 +135,13 @@ def _resident(f: Mapping[str, Value]) -> Outputs:
     warps = min(from_grid, int(f["occupancy.active_warps"]))
     text = "min(warps that fit, warps that the grid gives the busiest SM)"
     return {"launch.resident_warps": (warps, "warps", text)}
+
+
+def _problem_headroom(f: Mapping[str, Value]) -> Outputs:
+    """To the roof of the problem: what lowers a bound of the code is held by this one alone."""
+    attained = float(f["roofline.attained_fraction"])
+    text = "measured time / time at the roof of the problem"
+    return {"headroom.problem": (max(1.0, 1 / attained) if attained else None, "", text)}
 
 
 def _latency(f: Mapping[str, Value]) -> Outputs:

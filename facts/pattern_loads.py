@@ -12,6 +12,7 @@ from .pattern_runs import WIDEST_BYTES, base_of, run_facts
 from .pattern_scope import Line, Scope, chosen, count, size_of
 
 WORD_BYTES = 4
+SHARED = ("load_shared", "store_shared", "atomic_shared")
 NO_ENCODINGS = "the listing has no encodings"
 
 
@@ -29,6 +30,7 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
         ),
         *run_facts("stores", chosen(scope.body, ("store_global", "store_generic")), scope, origins),
         count("gather.loads", _gathers(loads, origins), "loads"),
+        count("gather.shared_accesses", _gathers(chosen(scope.body, SHARED), origins)),
         count("loads.same_for_threads", _same_for_threads(loads, origins), "loads"),
         count("loads.chased", _chased(scope, origins), "loads"),
         count("loads.repeated_by_loops", repeated(scope), "loads"),
@@ -57,9 +59,9 @@ def _share(part: Sequence[Line], whole: Sequence[Line]) -> Measured | str:
     return (len(part) / len(whole), part) if whole else "nothing is loaded"
 
 
-def _gathers(loads: Sequence[Line], origins: Origins) -> list[Line]:
-    """Find loads whose address was loaded."""
-    return [line for line in loads if origins.of_address(line) & origins.memory]
+def _gathers(lines: Sequence[Line], origins: Origins) -> list[Line]:
+    """Find accesses whose address was loaded."""
+    return [line for line in lines if origins.of_address(line) & origins.memory]
 
 
 def _gathered(gathers: Sequence[Line], scope: Scope) -> Measured | str:
