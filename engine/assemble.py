@@ -241,7 +241,8 @@ def _not_chosen_row(found: WhyNot, inference: Inference) -> d.NotChosen:
 def _failed_rows(failed: Failed, inference: Inference, above: set[str]) -> list[d.FailedCondition]:
     """Give a failed condition and, where a rule sets its fact, what that rule failed on.
 
-    Of several rules that could set it the nearest miss is followed.
+    Of several rules that could set it the nearest miss is followed. Where it would have to keep
+    its default, what would stop the rules that set it is given instead.
     """
     if failed.holds is not False:
         return []
@@ -257,7 +258,7 @@ def _failed_rows(failed: Failed, inference: Inference, above: set[str]) -> list[
             for r in _failed_rows(f, inference, above | {behind[0].rule.id})
         ]
         if behind
-        else []
+        else [r for kept in failed.kept_by for r in _failed_rows(kept, inference, above)]
     )
     return [row, *below]
 

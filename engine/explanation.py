@@ -86,6 +86,7 @@ def _failed(failed: Failed) -> dict[str, Any]:
         "relative_margin": failed.relative,
         "missing": list(failed.missing),
         "could_be_set_by": list(failed.producers),
+        "kept_by": [_failed(kept) for kept in failed.kept_by],
     }
 
 
@@ -154,14 +155,10 @@ def rule_text(document: dict[str, Any]) -> str:
 def _why_not_lines(document: dict[str, Any]) -> list[str]:
     lines = ["Why not"]
     for failed in document["failed"]:
-        value = n.anything(failed["value"])
-        text = f"{failed['condition']}: {failed['fact']} is {value}, needed {failed['needed']}"
-        if failed["margin"] is not None:
-            text += f", off by {n.plain(failed['margin'])}"
-            if failed["relative_margin"] is not None:
-                text += f" ({n.percent(failed['relative_margin'])})"
+        text = f"{failed['condition']}: {_missed(failed)}"
         if failed["could_be_set_by"]:
             text += f"; could be set by {', '.join(failed['could_be_set_by'])}"
+        text += "".join(f"; {_missed(kept)}" for kept in failed["kept_by"])
         lines.append(_filled(text, "  "))
     if document["unknown"]:
         lines.append(_filled(f"not known: {', '.join(document['unknown'])}", "  "))
@@ -172,6 +169,16 @@ def _why_not_lines(document: dict[str, Any]) -> list[str]:
         outcome = {True: "it fires", False: "it is still silent", None: "it might fire"}
         lines.append(_filled(f"with {told} {outcome[document['would_fire']]}", "  "))
     return lines
+
+
+def _missed(failed: dict[str, Any]) -> str:
+    """Write what a fact is, what it would have to be, and how far that is."""
+    text = f"{failed['fact']} is {n.anything(failed['value'])}, needed {failed['needed']}"
+    if failed["margin"] is not None:
+        text += f", off by {n.plain(failed['margin'])}"
+        if failed["relative_margin"] is not None:
+            text += f" ({n.percent(failed['relative_margin'])})"
+    return text
 
 
 def overview_text(document: dict[str, Any]) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from ..facts.derive import Derivation
 from ..facts.model import Value
-from ..parsers.expression_tree import Tree, compare, evaluate_tree, unparse
+from ..parsers.expression_tree import Tree, evaluate_tree
 from ..rules.comparison import OPPOSITE, sides
 from ..rules.model import Condition, Rule
 from .changes import Change, gap, smallest_change
+from .demand import Demand, constant, needed, suits
 from .evaluate import Outcome, Truth
 from .infer import Inference, infer
 from .missing import roots
-from .numbers import plain
 from .whatif import what_if
 
 
@@ -33,6 +33,7 @@ class Failed:
     producers: tuple[str, ...]  # rules that could have produced what is missing or different
     missing: tuple[str, ...]  # facts that the condition asks for and that have no value
     because: str | None  # why the first of those has none
+    kept_by: tuple[Failed, ...] = ()  # of rules that fired and set the fact: what would stop them
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,45 +109,30 @@ def _failed(
     if left[0] == "name":
         fact = left[1]
     margin, relative = gap(value, wanted)
-    demand = _Demand(fact, operator, wanted)
+    demand = Demand(fact, operator, wanted)
     producers = _producers(inference, condition, holds, demand)
     missing = tuple(n for n in condition.expression.names if n not in inference.facts)
     gaps = [inference.facts.missing[name] for name in missing if name in inference.facts.missing]
-    changes = _changes(inference, left, demand, value, producers, above)
+    kept_by = () if holds is None or producers else _kept_by(inference, demand, above)
+    changes = _changes(inference, left, demand, value, producers, kept_by, above)
     return Failed(
         condition=("unless " if negated else "") + condition.text,
         holds=holds,
         fact=fact,
         value=value,
-        needed=_needed(operator, right, wanted),
+        needed=needed(operator, right, wanted),
         margin=margin,
         relative=relative,
         changes=changes,
         producers=tuple(rule.id for rule in producers),
         missing=missing,
         because=gaps[0].because if gaps else None,
+        kept_by=kept_by,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
-    """What a condition asks of the fact on its left."""
-
-    fact: str
-    operator: str
-    wanted: Value | None
-
-
-def _needed(operator: str, right: Tree, wanted: Value | None) -> str:
-    written = unparse(right).strip('"')
-    if right[0] in ("num", "text", "bool") or wanted is None:
-        return f"{operator} {written}"
-    shown = plain(wanted) if isinstance(wanted, (int, float)) else str(wanted)
-    return f"{operator} {shown} ({written})"
-
-
 def _producers(
-    inference: Inference, condition: Condition, holds: Truth, demand: _Demand
+    inference: Inference, condition: Condition, holds: Truth, demand: Demand
 ) -> list[Rule]:
     """Give the rules that did not fire and could have set a fact as the condition needs it."""
     found = []
@@ -156,33 +142,41 @@ def _producers(
         for rule in inference.knowledge.producers.get(name, ()):
             if inference.has_fired(rule.id):
                 continue
-            sets = True if name == rule.fact else _constant(rule, name)
-            useful = name != demand.fact or _suits(sets, demand)
+            sets = True if name == rule.fact else constant(rule, name)
+            useful = name != demand.fact or suits(sets, demand)
             if useful or holds is None:
                 found.append(rule)
     return found
 
 
-def _constant(rule: Rule, name: str) -> Value | None:
-    return evaluate_tree(rule.sets[name].tree, lambda name: None)
+def _kept_by(inference: Inference, demand: Demand, above: frozenset[str]) -> tuple[Failed, ...]:
+    """Give what keeps a fact from its default: of each rule that set it, what is easiest to fail.
 
-
-def _suits(value: Value | None, demand: _Demand) -> bool:
-    """Tell whether a value that a rule would set is what the condition asks for."""
-    if value is None or demand.wanted is None:
-        return True
-    return compare(demand.operator, value, demand.wanted) is True
+    A condition of such a rule holds; turned round it is the demand that is not met.
+    """
+    found = []
+    for rule in inference.knowledge.producers.get(demand.fact, ()):
+        if not inference.has_fired(rule.id) or rule.id in above:
+            continue
+        if demand.fact in rule.sets and not suits(constant(rule, demand.fact), demand):
+            ways = [_failed(inference, c, False, True, above | {rule.id}) for c in rule.when]
+            found.append(min(ways, key=lambda way: 1.0 if way.relative is None else way.relative))
+    return tuple(found)
 
 
 def _changes(
     inference: Inference,
     left: Tree,
-    demand: _Demand,
+    demand: Demand,
     value: Value | None,
     producers: Sequence[Rule],
+    kept_by: Sequence[Failed],
     above: frozenset[str],
 ) -> tuple[Change, ...]:
-    """Change the fact itself; for one that rules set, what the nearest of those rules asks for."""
+    """Change the fact itself; for one that rules set, what those rules ask for.
+
+    To set it, the nearest rule has to fire; to have its default, none of those that did may.
+    """
     set_by_rules = demand.fact in inference.knowledge.producers
     if set_by_rules and demand.fact not in inference.base:
         ways: list[list[Change]] = [
@@ -192,7 +186,8 @@ def _changes(
         ]
         ways = [way for way in ways if way]
         if not ways:
-            return ()
+            undone = [list(kept.changes) for kept in kept_by]
+            return tuple(c for way in undone for c in way) if all(undone) else ()
         nearest: list[Change] = min(ways, key=len)
         return tuple(nearest)
     known = inference.facts.missing.get(demand.fact)

@@ -586,6 +586,21 @@ def test_the_diagnosis_itself_says_why_not_with_value_need_and_margin(
     assert (round(row.value, 3), row.needed, round(row.margin, 3)) == (found, needed, margin)
 
 
+def test_what_a_rule_that_fired_keeps_away_is_explained_by_that_rules_condition(
+    tmp_path: Path,
+) -> None:
+    diagnosis = diagnosed("hgemm_over_cliff")
+    (entry,) = [entry for entry in diagnosis.not_chosen if entry.id == "cp-async-pipelining"]
+    first, behind = entry.why_not
+    assert (first.fact, first.value, first.needed) == ("smem.over_cliff", True, "== false")
+    assert (behind.fact, behind.value) == ("smem.per_block", 61_440)
+    assert (behind.needed, behind.margin) == ("<= 50,176 (smem.cliff)", 11_264)
+    path = tmp_path / "saved.json"
+    path.write_text(diagnosis.to_json(), encoding="utf-8")
+    text = run("explain", "cp-async-pipelining", "--from", path).out
+    assert "with smem.per_block = 50,176 it fires" in text
+
+
 def test_a_rule_that_lacks_a_fact_names_it(saved: Path) -> None:
     document = explained(saved, "no-warm-up")
     assert document["state"] == "undecided"
