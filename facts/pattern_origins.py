@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappop, heappush
 
 from ..parsers.listing import Instruction, Operand
 from .dep_operands import PREDICATE, UNIFORM
@@ -51,9 +52,13 @@ class _State:
         if guard is None or predicate is None:
             self.masks[register] = mask
             self.guarded.pop(register, None)
+            return
+        before = self.guarded.get(register)
+        if before is not None and before[1] == predicate and before[0] != guard:
+            self.masks[register] = before[2] | mask  # `@P0` and `@!P0`: one of them wrote
         else:
             self.masks[register] = self.masks.get(register, 0) | mask
-            self.guarded[register] = (guard, predicate, mask)
+        self.guarded[register] = (guard, predicate, mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +147,31 @@ class Origins:
     # The pass
 
     def _run(self) -> None:
-        """Go over the blocks until nothing changes; masks only grow, so that ends."""
+        """Go over the blocks until nothing changes; masks only grow, so that ends.
+
+        The block that stands first in the code goes first: it is visited once for all ways that
+        meet in it, not once for each.
+        """
         flow = self.scope.flow
         by_block: dict[int, list[_Move]] = {}
         for line in self.scope.lines:
             by_block.setdefault(line.block, []).append(self._move(line))
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
-        waiting = sorted(entering, reverse=True)
+        waiting = sorted(entering)
+        queued = set(waiting)
         while waiting:
-            block = waiting.pop()
+            block = heappop(waiting)
+            queued.discard(block)
             state = _State(dict(entering[block]))
             for move in by_block.get(block, ()):
                 self._step(move, state)
             following = [edge.target for edge in flow.successors[block]]
             if block in flow.calls:
                 following.append(flow.calls[block])
-            for target in sorted(following, reverse=True):
-                if self._merge(entering, target, state.masks) and target not in waiting:
-                    waiting.append(target)
+            for target in following:
+                if self._merge(entering, target, state.masks) and target not in queued:
+                    heappush(waiting, target)
+                    queued.add(target)
 
     def _move(self, line: Line) -> _Move:
         """Work out once what each visit of a line needs."""
