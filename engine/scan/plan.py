@@ -80,8 +80,7 @@ class Planner:
     def _container(self, path: str, shown: str, prefix: str) -> Iterator[Item]:
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         for embedded, file in extract_into(path, folder):
-            _, _, own = embedded.name.partition(".")
-            label = prefix + own.removesuffix(".cubin")
+            label = prefix + embedded.name.removeprefix("code.").removesuffix(".cubin")
             if isinstance(file, str):
                 help = f"cuobjdump -xelf all {shown}, and scan the cubins"
                 yield Remark(error_row(shown, label, f"it was not extracted: {file}", help))
