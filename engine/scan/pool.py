@@ -34,6 +34,7 @@ def start_process(options: ScanOptions, journal: Journal, stop: connection.Conne
     threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
     gc.set_threshold(FEW_COLLECTIONS)
     _worker = Worker(options, journal)
+    gc.freeze()  # the knowledge base stays for good; no collection need walk over it
 
 
 def _end_with(stop: connection.Connection) -> None:

@@ -65,6 +65,8 @@ def scan(what: Scan) -> Tally:
                     row["regressions"] = baseline.regressions(row)
                 tally.add(row)
                 output.write(writer.row(row))
+                if row["record"] == "cubin":
+                    output.flush()
             output.write(writer.end())
             tally.files = planner.files
     except OSError as error:
