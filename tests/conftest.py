@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# A test says what is true; how long one example takes is the machine's business.
+settings.register_profile("kneck", deadline=None)
+settings.load_profile("kneck")
 
 
 @pytest.fixture(scope="session", autouse=True)
