@@ -11,7 +11,8 @@ from ..facts.code import Code, CodeAccess, CodeBound
 from ..facts.constant_banks import compiler_constants
 from ..facts.hardware import Architecture, Device
 from ..facts.launch_facts import axes
-from ..facts.launch_work import LaunchSpec, LaunchWork, Task, launch_work
+from ..facts.launch_arguments import LaunchSpec, Task
+from ..facts.launch_work import LaunchWork, launch_work
 from ..facts.model import Fact, Missing
 from ..facts.occupancy import occupancy
 from ..facts.problem import Problem

@@ -8,26 +8,34 @@ often as it takes. Emulation and anchor also check each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..parsers.listing import Function, Instruction
 from .accesses import Access
 from .emulator.emulate import Emulation
-from .spans import Span
+from .spans import NOTHING, Span
 
 FlopsOf = Callable[[Instruction], float | None]  # operations of one warp instruction
 Region = tuple[int, int]  # first and last address of a loop
 MOST_SCALE = 1e9
+WARP = 32
+SPECIAL = "MUFU"
+INDEX_ARITHMETIC = frozenset({"IMAD", "IADD3", "LEA", "VIADD", "UIMAD", "UIADD3", "ULEA"})
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How the counts inside one loop must be scaled; `region` None means all of the code."""
+    """How the counts inside one loop must be scaled; `region` None means all of the code.
+
+    `most` is the scale if the problem counts one operation for each special function only: what one
+    costs is a convention, and its code has many operations.
+    """
 
     region: Region | None
     scale: float
     emulated: float
     wanted: float
+    most: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -60,16 +68,32 @@ def flop_anchor(
     """
     per_address = {
         instruction.address: (flops_of(instruction) or 0.0)
-        * counts.get(instruction.address, Span(0, 0, 0)).value
+        * counts.get(instruction.address, NOTHING).value
         for instruction in emulation.program.function.instructions
+        if instruction.opcode not in INDEX_ARITHMETIC
     }
-    return _anchor(emulation, per_address, wanted)
+    found = _anchor(emulation, per_address, wanted)
+    if found is None or found.region is None:
+        return found
+    special = WARP * sum(
+        counts[i.address].value
+        for i in emulation.program.function.instructions
+        if i.opcode == SPECIAL
+        and found.region[0] <= i.address <= found.region[1]
+        and i.address in counts
+    )
+    return replace(found, most=min(MOST_SCALE, wanted / special)) if special else found
 
 
 def byte_anchor(emulation: Emulation, accesses: Sequence[Access], wanted: float) -> Anchor | None:
-    """The same with the bytes of global loads and stores, for kernels that only move data."""
-    per_address = {a.address: a.bytes for a in accesses if a.space in ("global", "bulk")}
-    return _anchor(emulation, per_address, wanted)
+    """The same with the bytes of global loads and stores, for kernels that only move data.
+
+    None where places are data: how much of a line counts is then open.
+    """
+    moving = [a for a in accesses if a.space in ("global", "bulk")]
+    if any(a.random_lanes for a in moving):
+        return None
+    return _anchor(emulation, {a.address: a.bytes for a in moving}, wanted)
 
 
 def _anchor(emulation: Emulation, per_address: Mapping[int, float], wanted: float) -> Anchor | None:
@@ -101,7 +125,8 @@ def scaled(counts: Mapping[int, Span], anchor: Anchor, spread: float) -> dict[in
     for address, span in counts.items():
         if anchor.region and anchor.region[0] <= address <= anchor.region[1]:
             value = span.value * anchor.scale
-            result[address] = Span(value * (1 - spread), value, value * (1 + spread))
+            most = span.value * max(anchor.most, anchor.scale)
+            result[address] = Span(value * (1 - spread), value, most * (1 + spread))
         else:
             result[address] = span
     return result
@@ -109,8 +134,6 @@ def scaled(counts: Mapping[int, Span], anchor: Anchor, spread: float) -> dict[in
 
 def scale_accesses(accesses: Sequence[Access], anchor: Anchor) -> tuple[Access, ...]:
     """Scale the accesses inside the anchor's loop alike."""
-    from dataclasses import replace
-
     result = []
     for access in accesses:
         if not anchor.region or not anchor.region[0] <= access.address <= anchor.region[1]:
@@ -124,6 +147,7 @@ def scale_accesses(accesses: Sequence[Access], anchor: Anchor) -> tuple[Access, 
                 lanes=access.lanes * factor,
                 sectors=access.sectors.times(factor),
                 lines=access.lines.times(factor),
+                requests=access.requests.times(factor),
                 wavefronts=access.wavefronts.times(factor),
                 ideal_wavefronts=access.ideal_wavefronts * factor,
                 ideal_sectors=access.ideal_sectors * factor,

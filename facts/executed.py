@@ -16,7 +16,7 @@ import numpy as np
 from .emulator.emulate import Emulation
 from .spans import Span
 
-Basis = Literal["emulation", "anchor", "launch"]
+Basis = Literal["emulation", "anchor", "time", "launch"]
 
 
 @dataclass(frozen=True)

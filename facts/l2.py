@@ -47,9 +47,11 @@ def traffic(
     problem_bytes: float | None,
     l2_bytes: int | None,
     path: L2Path,
+    is_guess: bool = False,
 ) -> Traffic:
     """Add up the requests of all accesses.
 
+    Where the arguments are guesses (`is_guess`), the problem's bytes stand for what DRAM moves.
     `sizes` maps an array's number to its bytes, where they are known; so many `resident` blocks
     run at once.
     """
@@ -61,6 +63,10 @@ def traffic(
     dram, random_lines = _dram(accesses, all_fetches, sizes, problem_bytes, l2_bytes)
     fetched = sum(f.fetched_lines for f in all_fetches) + random_lines
     written = sum(f.written_lines for f in all_fetches)
+    if is_guess and problem_bytes is not None:
+        share = min(1.0, problem_bytes / dram.value) if dram.value else 1.0
+        dram = Span(min(dram.low, problem_bytes), problem_bytes, max(dram.high, problem_bytes))
+        fetched, written = fetched * share, written * share
     extra = fetched * path.dram_tags_per_line + written * path.dram_tags_per_written_line
     unique = sum(distinct_bytes(one, grid, sizes.get(one.array)) for one in prints)
     cached = any(a.kind == "load" and a.space == "global" for a in accesses)

@@ -56,6 +56,7 @@ class Latency:
     idle_sms: float
     bytes_in_flight: float
     parts: tuple[Part, ...]
+    by_address: Mapping[int, float]  # ms of the chain at each instruction
 
     @property
     def cause(self) -> str | None:
@@ -95,8 +96,8 @@ def latency(
     costs, emulation, work = pipes.latencies, found.emulation, found.work
     if costs is None:
         return None
-    by_address = {access.address: access for access in work.accesses}
-    unit = _Units(costs, pipes, found.hits, _dram_share(work.traffic), by_address)
+    accesses = {access.address: access for access in work.accesses}
+    unit = _Units(costs, pipes, found.hits, _dram_share(work.traffic), accesses)
     timeline = play(emulation, unit.of, costs.operands)
     if timeline is None:
         return None
@@ -109,8 +110,11 @@ def latency(
         IDLE_SMS: warp_ms * slots.rounds * slots.idle_sms,
     }
     places: dict[str, dict[int, float]] = {}
+    by_address: dict[int, float] = {}
     for (cause, address), cycles in timeline.parts.items():
-        parts[cause] = parts.get(cause, 0.0) + cycles * slots.rounds / (ghz * 1e6)
+        time = cycles * slots.rounds / (ghz * 1e6)
+        parts[cause] = parts.get(cause, 0.0) + time
+        by_address[address] = by_address.get(address, 0.0) + time
         places.setdefault(cause, {})[address] = cycles
     shown = (Part(cause, time, _worst(places.get(cause, {}))) for cause, time in parts.items())
     chain = warp_ms * slots.rounds + parts[LAUNCH]
@@ -122,6 +126,7 @@ def latency(
         idle_sms=slots.idle_sms,
         bytes_in_flight=_in_flight(work.accesses, slots, timeline.cycles, costs),
         parts=tuple(sorted((p for p in shown if p.time_ms), key=lambda p: -p.time_ms)),
+        by_address=by_address,
     )
 
 

@@ -3,7 +3,8 @@
     python read_counters.py FOLDER measured/h200
 
 FOLDER holds times.json and the .ncu-rep files of measure.sh; needs NVIDIA's ncu-report package.
-Writes h200.json (one record per kernel) and h200-instructions.json.xz (one row per instruction).
+Writes h200.json (one record per kernel), h200-instructions.json.xz (one row per instruction) and
+h200-banks.json (one row per pattern of lanes).
 """
 
 from __future__ import annotations
@@ -18,24 +19,29 @@ from typing import Any
 import ncu_report
 
 # What is kept: throughputs, counts, stalls. Shares are percent of peak over elapsed cycles.
+SHARE = r"\.avg\.pct_of_peak_sustained_elapsed"
 KEPT = re.compile(
-    r"""gpu__time_duration\.sum | (sm|lts|dram|l1tex)__cycles_elapsed\.(max|avg) | sm__cycles_active\.avg
-    | (sm|l1tex|lts|gpu__compute_memory|gpu__dram)_*throughput\.avg\.pct_of_peak_sustained_elapsed
-    | (sm__(inst|pipe|issue|mio|instruction|memory)\w*|idc__\w+|l1tex__\w+|lts__\w+|dram__\w+|fbpa__\w+)
-      \.avg\.pct_of_peak_sustained_elapsed
-    | smsp__(inst_executed|inst_issued|thread_inst_executed|thread_inst_executed_pred_on|warps_launched)\.sum
+    rf"""gpu__time_duration\.sum | sm__cycles_active\.avg
+    | (sm|lts|dram|l1tex)__cycles_elapsed\.(max|avg)
+    | (sm|l1tex|lts|gpu__compute_memory|gpu__dram)_*throughput{SHARE}
+    | sm__(inst|pipe|issue|mio|instruction|memory)\w*{SHARE}
+    | (idc|l1tex|lts|dram|fbpa)__\w+{SHARE}
+    | smsp__(inst_executed|inst_issued|warps_launched)\.sum
+    | smsp__thread_inst_executed(_pred_on)?\.sum
     | sm__inst_executed_pipe_\w+\.sum
     | l1tex__(data_pipe|data_bank_conflicts|t_sectors|t_requests|m_)\w+\.sum
-    | lts__(t_requests|t_tag_requests|t_sectors|d_sectors|lts2xbar_cycles_active|xbar2lts_cycles_active)\.sum
+    | lts__(t_requests|t_tag_requests|t_sectors|d_sectors)\.sum
+    | lts__(lts2xbar|xbar2lts)_cycles_active\.sum
     | lts__t_(requests|sectors)_(srcunit_tex|op)_?(op_)?(read|write|red|atom)?(_lookup_hit)?\.sum
     | dram__(bytes|sectors)_(read|write)\.sum
-    | launch__(registers_per_thread|occupancy_limit_\w+|waves_per_multiprocessor|shared_mem_config_size)
-    | sm__warps_active\.avg\.(pct_of_peak_sustained_active|per_cycle_active) | sm__maximum_warps_per_active_cycle_pct
+    | launch__(registers_per_thread|occupancy_limit_\w+|shared_mem_config_size)
+    | launch__waves_per_multiprocessor | sm__maximum_warps_per_active_cycle_pct
+    | sm__warps_active\.avg\.(pct_of_peak_sustained_active|per_cycle_active)
     | smsp__average_warps_issue_stalled_\w+_per_issue_active\.ratio
     | sm__sass_l1tex\w+\.sum
     """,
     re.VERBOSE,
-)  # fmt: skip
+)
 BREAKDOWNS = {
     "compute": "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "memory": "breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -100,13 +106,38 @@ def instructions(action: Any) -> dict[str, dict[str, int]]:
     return table
 
 
+def banks(folder: str) -> list[dict[str, Any]]:
+    """Give the counters of every pattern of lanes, in the order of jobs.bank_jobs."""
+    import jobs
+
+    reports = ncu_report.load_report(str(Path(folder) / "banks.ncu-rep"))
+    actions = [action for part in reports for action in part]
+    found = []
+    for job, action in zip(jobs.bank_jobs(), actions, strict=True):
+        assert action.name() == job["name"]
+        counters = {
+            name.removesuffix(".sum"): number(action.metric_by_name(name).value())
+            for name in sorted(action.metric_names())
+            if name.endswith(".sum") and not name.startswith("profiler")
+        }
+        found.append({"kernel": job["name"], "pattern": job["pattern"], **counters})
+    return found
+
+
 def main(folder: str, to: str) -> None:
-    """Read all reports."""
+    """Read all reports; where only the patterns were measured, only those."""
+    if (Path(folder) / "banks.ncu-rep").exists():
+        lines = ",\n".join(json.dumps(row, sort_keys=True) for row in banks(folder))
+        Path(f"{to}-banks.json").write_text(f"[\n{lines}\n]\n")
+    if not (Path(folder) / "times.json").exists():
+        return
     times = json.loads((Path(folder) / "times.json").read_text())
     records: dict[str, dict[str, Any]] = {"set": {}, "paths": {}, "pipes": {}}
     rows: dict[str, Any] = {}
     for path in sorted(Path(folder).glob("*.ncu-rep")):
         part = "set" if path.stem.startswith("set") else path.stem
+        if part == "banks":
+            continue
         context = ncu_report.load_report(str(path))
         for action in (a for r in context for a in r):
             name = action.name()
