@@ -83,8 +83,9 @@ def test_row_1_is_silent_where_the_loads_overlap_already(overlapped: str) -> Non
 
 
 def test_row_2_a_memory_bound_loop_of_high_ratio_is_advised_to_change_its_algorithm() -> None:
-    diagnosis = diagnosed("sgemm_register_thin")
-    assert diagnosis.bound == "memory"
+    thin = "gemm:M=262144,N=128,K=64,dtype=f32,acc=f32,out=f32"
+    diagnosis = diagnosed("sgemm_register_thin", problem=thin, time_ms=0.44)
+    assert (diagnosis.roofline.side, diagnosis.bound) == ("memory", "memory")
     assert diagnosis.tile is not None and diagnosis.tile.class_ == "high"
     active = diagnosis.occupancy.active_warps
     assert active is not None and active >= 8
