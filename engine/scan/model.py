@@ -56,3 +56,16 @@ def error_row(file: str, cubin: str | None, what: str, help: str | None, **more:
 def skipped_row(file: str, cubin: str | None, what: str) -> Row:
     """Give the row of code that kneck does not read, which is no fault of the file."""
     return {"record": "skipped", "file": file, "cubin": cubin, "what": what}
+
+
+def cubin_row(
+    file: str,
+    cubin: str | None,
+    arch: str,
+    kernels: int = 0,
+    functions: int = 0,
+    instructions: int = 0,
+) -> Row:
+    """Give the row that sums up a cubin."""
+    place = {"record": "cubin", "file": file, "cubin": cubin, "arch": arch}
+    return {**place, "kernels": kernels, "functions": functions, "instructions": instructions}

@@ -15,7 +15,7 @@ from ...parsers.cubin import Cubin, read_cubin
 from ...parsers.errors import KneckError
 from ...parsers.names import find_name
 from .archive import members
-from .model import Remark, ScanOptions, Unit, error_row, skipped_row
+from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
 from .walk import Found, files_in, kind_of
 
 # A part of a cubin: about a second of disassembly, whose start takes a quarter of one.
@@ -114,6 +114,8 @@ class Planner:
             return
         digest = hashlib.sha256(data).hexdigest()
         del data
+        if not cubin.records and self.options.kernel is None:
+            yield Remark(cubin_row(shown, label, cubin.arch))  # data only
         parts = list(self._parts(cubin))
         for index, (symbols, names) in enumerate(parts):
             content = (self.stamp, digest, shown, label, symbols)

@@ -17,7 +17,7 @@ from ..code import code_stamp
 from .baseline import Baseline
 from .journal import Journal
 from .kernel import Analyst
-from .model import SCHEMA, Remark, Row, ScanOptions, Unit
+from .model import SCHEMA, Remark, Row, ScanOptions, cubin_row
 from .output import Output
 from .plan import Item, Planner
 from .pool import Pool
@@ -101,7 +101,7 @@ def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) ->
                 else:
                     yield row
             if item.is_last:
-                yield {**_place(item), **total}
+                yield cubin_row(item.file, item.cubin, item.arch, **total)
                 total = _nothing()
             planner.release(item)
         progress.done()
@@ -109,10 +109,6 @@ def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) ->
 
 def _nothing() -> dict[str, int]:
     return {"kernels": 0, "functions": 0, "instructions": 0}
-
-
-def _place(unit: Unit) -> Row:
-    return {"record": "cubin", "file": unit.file, "cubin": unit.cubin, "arch": unit.arch}
 
 
 def _writer(format: str, analyst: Analyst) -> Writer:
