@@ -10,13 +10,15 @@ from ..facts.bounds import Bound, Chip, bounds
 from ..facts.code import Code, CodeAccess, CodeBound
 from ..facts.constant_banks import compiler_constants
 from ..facts.hardware import Architecture, Device
-from ..facts.launch_facts import axes
+from ..facts.latency import latency
 from ..facts.launch_arguments import LaunchSpec, Task
+from ..facts.launch_facts import axes
 from ..facts.launch_work import LaunchWork, launch_work
 from ..facts.model import Fact, Missing
 from ..facts.occupancy import occupancy
 from ..facts.problem import Problem
 from ..facts.request import Request
+from ..facts.time_anchor import anchor_on_time
 from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.errors import KneckError
 from ..parsers.listing import Function, Instruction, ResourceRecord
@@ -77,6 +79,14 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     found = launch_work(
         launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of
     )
+    if request.time_ms is not None and not found.scale_known:
+        chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
+        found = anchor_on_time(
+            found,
+            lambda work: bounds(work, chip, pipes, table.table, architecture),
+            chain,
+            request.time_ms,
+        )
     limits = bounds(found.work, chip, pipes, table.table, architecture, request.time_ms)
     facts, missing = work_facts(found, limits)
     return _with(code, launched.function, found, limits, facts, missing)
@@ -114,6 +124,7 @@ def _spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchS
         blocks,
         arguments,
         banks,
+        record.stack if record is not None else None,
     )
 
 
