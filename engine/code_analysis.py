@@ -56,7 +56,7 @@ def analyse_function(
 ) -> Code:
     """Analyse one function by itself: no file and no device is named in the result.
 
-    `timing` is what `timing_of` gives for the table; it remembers answers from function to function.
+    `timing` is what `timing_of` gives for the table; it remembers answers across functions.
     """
     kernel = analyse(function, table, operands, known)
     loop = _dependences(kernel, table, timing or timing_of(table))

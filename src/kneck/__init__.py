@@ -1,8 +1,8 @@
 """Why is this CUDA kernel slow, and what to do about it first.
 
-    >>> import kneck
-    >>> kneck.occupancy("sm_86", registers=64, threads=256, static_smem=8192).blocks_per_sm
-    4
+>>> import kneck
+>>> kneck.occupancy("sm_86", registers=64, threads=256, static_smem=8192).blocks_per_sm
+4
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kneck.facts.derive import Derivation, consequences, derive, in_order
 from kneck.facts.launch_facts import axes, launch_derivations
 from kneck.facts.model import Fact, FactBase, Source, Value

@@ -22,7 +22,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from driver import Driver, DriverError
+from driver import Driver, DriverError  # type: ignore[import-not-found]
 
 HERE = Path(__file__).parent
 FLUSH_BYTES = 256 << 20  # several times the largest L2
@@ -164,7 +164,7 @@ def compare(bench: Bench, job: dict[str, Any], arrays: list[Any]) -> float:
 
 def command_jobs(to: str) -> None:
     """Work out all launches."""
-    import jobs
+    import jobs  # type: ignore[import-not-found]
 
     names = [
         line.split("'")[1]
@@ -240,7 +240,7 @@ def command_programs(folder: str, to: str) -> None:
         results[name] = np.frombuffer(driver.download(out, size), np.uint32).reshape(
             -1, plan["variables"]
         )
-    np.savez_compressed(to, **results)
+    np.savez_compressed(to, **results)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":
@@ -248,4 +248,4 @@ if __name__ == "__main__":
         "jobs": command_jobs, "time": command_time, "once": command_once,
         "programs": command_programs,
     }  # fmt: skip
-    commands[sys.argv[1]](*sys.argv[2:])
+    commands[sys.argv[1]](*sys.argv[2:])  # type: ignore[operator]

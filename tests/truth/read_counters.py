@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ncu_report
+import ncu_report  # type: ignore[import-untyped]
 
 # What is kept: throughputs, counts, stalls. Shares are percent of peak over elapsed cycles.
 SHARE = r"\.avg\.pct_of_peak_sustained_elapsed"
@@ -108,7 +108,7 @@ def instructions(action: Any) -> dict[str, dict[str, int]]:
 
 def banks(folder: str) -> list[dict[str, Any]]:
     """Give the counters of every pattern of lanes, in the order of jobs.bank_jobs."""
-    import jobs
+    import jobs  # type: ignore[import-not-found]
 
     reports = ncu_report.load_report(str(Path(folder) / "banks.ncu-rep"))
     actions = [action for part in reports for action in part]

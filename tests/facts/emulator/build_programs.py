@@ -12,7 +12,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from programs import BLOCKS, THREADS, VARIABLES, Program, programs
+from programs import (  # type: ignore[import-not-found]
+    BLOCKS,
+    THREADS,
+    VARIABLES,
+    Program,
+    programs,
+)
 
 HERE = Path(__file__).parent
 COUNT = 200
