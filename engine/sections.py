@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, isfinite
 
 from ..facts.code import Code
 from ..facts.launch_facts import axes
@@ -140,6 +141,12 @@ def smem(v: View) -> d.Smem:
     )
 
 
+def _share(bound_ms: float, time_ms: d.Number | None) -> float | None:
+    """Give a bound as a part of the time; a time of 0, or one beyond all others, has none."""
+    share = bound_ms / time_ms if time_ms else inf
+    return share if isfinite(share) else None
+
+
 def bounds(v: View, code: Code) -> list[d.ResourceBound]:
     """Give the lower bounds on the time, largest first: of every resource, else of the roofline."""
     if code.bounds:
@@ -149,7 +156,7 @@ def bounds(v: View, code: Code) -> list[d.ResourceBound]:
                 row.resource,
                 row.side,
                 row.time_ms,
-                None if time is None else row.time_ms / time,
+                _share(row.time_ms, time),
                 row.basis,
             )
             for row in sorted(code.bounds, key=lambda row: (-row.time_ms, row.resource))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ def outcome(
         "device": (after.get("device") or {}).get("id"),
         "problem": (after.get("baseline") or {}).get("problem"),
         "strategies": list(found.strategies),
+        "predicted": _predicted(before, found.strategies),
         "verdicts": list(found.verdicts),
         "before_ms": found.speed_up.before_ms,
         "after_ms": found.speed_up.after_ms,
@@ -40,6 +41,21 @@ def outcome(
         "noise_percent": None if noise is None else round(100 * noise, 2),
         "measurable": found.speed_up.measurable,
     }
+
+
+def _predicted(before: Mapping[str, Any], applied: Sequence[str]) -> dict[str, Any]:
+    """Give what the first diagnosis said of the strategies that the change corresponds to."""
+    said = {item["id"]: item for item in before.get("strategies") or ()}
+    found = {}
+    for strategy in applied:
+        if strategy in said:
+            gain = said[strategy].get("gain") or {}
+            found[strategy] = {
+                "rank": said[strategy].get("rank"),
+                "low_percent": gain.get("low"),
+                "high_percent": gain.get("high"),
+            }
+    return found
 
 
 def _kernel(diagnosis: Mapping[str, Any]) -> dict[str, Any]:

@@ -327,10 +327,12 @@ def test_any_facts_by_hand_give_a_report_or_a_named_error(places: random.Random)
     assert reports > 15
 
 
-@pytest.mark.parametrize("time_ms", [1e-300, 1e300])
-def test_any_time_gives_a_report(time_ms: float) -> None:
+@pytest.mark.parametrize("changed", ["", "baseline.time_ms=0", "baseline.time_ms=-1"])
+@pytest.mark.parametrize("time_ms", [1e-320, 1e-300, 1e300])
+def test_any_time_gives_a_report(time_ms: float, changed: str) -> None:
     for id in ("saxpy", "hgemm_30k"):
-        diagnosis = kneck.infer(str(cubin(id)), **options(id, time_ms=time_ms))
+        given = options(id, time_ms=time_ms, what_if=[changed] if changed else [])
+        diagnosis = kneck.infer(str(cubin(id)), **given)
         json.loads(diagnosis.to_json(), parse_constant=pytest.fail)
         assert diagnosis.to_text()
 
