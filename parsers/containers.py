@@ -19,7 +19,7 @@ from .cubin import read_cubin
 from .elf import is_cubin
 from .errors import KneckError, Place, printable
 from .generations import is_readable
-from .launch import LONGEST_RUN_S, Running
+from .launch import Running
 from .tools import find_tool
 
 _ALIAS = "code"
@@ -46,8 +46,8 @@ def tool_result(
     program = os.path.basename(command[0])
     try:
         output, messages, status = (running or Running(command, cwd)).finish()
-    except subprocess.TimeoutExpired:
-        what = f"{program} gave no result within {LONGEST_RUN_S} s"
+    except subprocess.TimeoutExpired as hung:
+        what = f"{program} gave no result within {hung.timeout:.0f} s"
         raise KneckError(what, Place(path), "the file may be damaged; build it again") from None
     except OSError as error:
         what = f"{program} cannot be run: {error.strerror or error}"

@@ -18,7 +18,9 @@ from . import cache, tools
 
 DISASSEMBLER = "nvdisasm"
 OPTIONS = ("-c", "-hex")
-LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs
+LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs, however large the file
+SHORTEST_LIMIT_S = 30  # any file gets as much: a start takes seconds on a machine that is busy
+SLOWEST_BYTES_PER_S = 50_000  # a tenth of what nvdisasm was seen to read of a cubin
 LARGEST_EARLY_BYTES = 1 << 20  # a larger cubin may be read in part, which needs a look into it
 _CUDA_ELF = (b"\x7fELF", b"\xbe\x00")  # magic, and EM_CUDA at byte 18
 
@@ -29,6 +31,7 @@ class Running:
     def __init__(self, command: Sequence[str], cwd: str | None = None) -> None:
         """Start it; raises OSError where that is impossible."""
         self.command = command
+        self.limit_s = _limit_s(command, cwd)
         self._output, self._messages = memory_file("output"), memory_file("messages")
         self._process = subprocess.Popen(
             command,
@@ -41,7 +44,7 @@ class Running:
     def finish(self) -> tuple[str, str, int]:
         """Wait for output, messages and exit status; raises TimeoutExpired where it hangs."""
         try:
-            status = self._process.wait(LONGEST_RUN_S)
+            status = self._process.wait(self.limit_s)
         except subprocess.TimeoutExpired:
             self.stop()
             raise
@@ -53,6 +56,15 @@ class Running:
         self._process.wait()
         self._output.close()
         self._messages.close()
+
+
+def _limit_s(command: Sequence[str], cwd: str | None) -> int:
+    """Give the time after which a tool that reads the last file of its command is held to hang."""
+    try:
+        size_bytes = os.path.getsize(os.path.join(cwd or "", command[-1]))
+    except (OSError, ValueError):
+        return LONGEST_RUN_S
+    return min(LONGEST_RUN_S, SHORTEST_LIMIT_S + size_bytes // SLOWEST_BYTES_PER_S)
 
 
 class Early:

@@ -191,6 +191,16 @@ def children(pid: int) -> str:
 
 
 def test_an_interrupt_ends_with_130_and_without_a_traceback() -> None:
+    # Python drops an interrupt that falls into a destructor or a callback of an import: rare, and
+    # not ours to prevent, so such a run is made again.
+    for _ in range(3):
+        status, out, err = interrupted()
+        if not (status == 0 and "Exception ignored" in err):
+            break
+    assert (status, out, err.strip()) == (130, "", "error: interrupted")
+
+
+def interrupted() -> tuple[int, str, str]:
     with subprocess.Popen(
         [*KNECK, "infer", str(KERNELS / "cubin" / "unrolled_far.sm_90.cubin")],
         env={**os.environ, "KNECK_CACHE_DIR": "off"},
@@ -202,7 +212,7 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback() -> None:
             time.sleep(0.01)  # until the disassembler runs
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err.strip()) == (130, "", "error: interrupted")
+    return running.returncode, out, err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
