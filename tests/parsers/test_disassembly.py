@@ -358,7 +358,7 @@ def test_nothing_heavy_is_imported_to_start_a_disassembly() -> None:
 )
 @given(st.data())
 def test_a_damaged_cubin_gives_a_listing_or_a_named_error(
-    tmp_path: Path, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     monkeypatch.setattr(launch, "SHORTEST_LIMIT_S", 10)  # nvdisasm hangs on some of them
     whole = bytearray(CUBIN.read_bytes())
