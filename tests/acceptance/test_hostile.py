@@ -195,9 +195,10 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback() -> None:
     # not ours to prevent, so such a run is made again.
     for _ in range(3):
         status, out, err = interrupted()
-        if not (status == 0 and "Exception ignored" in err):
+        if status != 0 and "Exception ignored" not in err:
             break
-    assert (status, out, err.strip()) == (130, "", "error: interrupted")
+    # A shell shows 130 in either case: Python may end itself by the signal after our message.
+    assert (status in (130, -signal.SIGINT), out, err.strip()) == (True, "", "error: interrupted")
 
 
 def interrupted() -> tuple[int, str, str]:
