@@ -1,6 +1,6 @@
-"""One kernel of the set analysed as a user's would be: from cubin, launch, problem and time.
+"""The counts of one kernel of the set, from cubin, launch, problem and time.
 
-Nothing measured goes in but the time. Used by accuracy.py and the tests.
+Nothing measured goes in but the time. The verdict is not made here: accuracy.py asks `kneck.infer`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,7 @@ from kneck.facts.launch_arguments import LaunchSpec, Settings, Task, make_launch
 from kneck.facts.launch_work import LaunchWork, launch_work
 from kneck.facts.occupancy import occupancy
 from kneck.facts.problem import Problem, parse_problem
-from kneck.facts.spans import exactly
 from kneck.facts.time_anchor import anchor_on_time
-from kneck.facts.verdict import Thresholds, Verdict, verdict
 from kneck.parsers.cubin import read_cubin
 from kneck.parsers.listing import Function, Instruction, Listing, ResourceRecord
 from kneck.parsers.sass import parse_sass
@@ -34,7 +32,6 @@ from kneck.rules.hardware import (
     load_architecture,
     load_device,
     load_instructions,
-    load_method,
     load_problem_models,
 )
 from kneck.rules.hardware_files import shipped_folder
@@ -57,13 +54,20 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Sides:
+    """The share of the time that each side needs at least."""
+
+    compute: float
+    memory: float
+
+
+@dataclass(frozen=True)
 class Result:
     """What the analysis says, and the processor seconds that it took."""
 
     work: LaunchWork
     bounds: tuple[Bound, ...]
-    verdict: Verdict
-    roofline: Verdict
+    roofline: Sides
     seconds: float
 
 
@@ -86,12 +90,6 @@ class Bench:
         self.table = load_instructions(folders)
         self.rules = load_operand_rules(folders)
         self.models = load_problem_models(folders)
-        method: Mapping[str, Any] = {fact.name: fact.value for fact in load_method(folders)}
-        self.limits = Thresholds(
-            float(method["method.saturation_fraction"]),
-            float(method["method.saturation_margin"]),
-            float(method["method.plausible_share"]),
-        )
 
     @cached_property
     def chip(self) -> Chip:
@@ -168,9 +166,8 @@ class Bench:
             chain = latency(work, self.pipes, self.chip.sm_count, self.chip.boost_ghz)
             work = anchor_on_time(work, self._bounds, chain, time_ms)
         found = self._bounds(work.work, time_ms)
-        judged = verdict(found, self.limits, work.work.executed.doubts)
         seconds = time.process_time() - began
-        return Result(work, found, judged, roofline, seconds)
+        return Result(work, found, roofline, seconds)
 
     def _bounds(self, work: Work, time_ms: float | None = None) -> tuple[Bound, ...]:
         return bounds(work, self.chip, self.pipes, self.table, self.architecture, time_ms)
@@ -193,19 +190,14 @@ class Bench:
                 totals[name] = totals.get(name, 0.0) + float(info.flops_per_warp)
         return max(totals, key=lambda name: (name != "int32", totals[name]), default=None)
 
-    def _roofline(self, case: Case, precision: str | None, time_ms: float) -> Verdict:
-        """Judge by operations and unique bytes alone."""
-        problem, found = case.problem, []
+    def _roofline(self, case: Case, precision: str | None, time_ms: float) -> Sides:
+        """Take operations and unique bytes alone."""
+        problem = case.problem
         peak = self._peak(precision) if precision else None
-        if problem.flops and peak:
-            need = exactly(problem.flops / (peak * 1e6))
-            found.append(Bound("peak", "peak", "compute", need, None, "operations / peak"))
         dram = self._peak(DRAM)
-        if problem.bytes and dram:
-            need = exactly(problem.bytes / (dram * 1e6))
-            found.append(Bound("dram", "dram", "memory", need, None, "bytes / bandwidth"))
-        shared = [replace(b, share=b.time_ms.times(1 / time_ms)) for b in found]
-        return verdict(shared, self.limits, ("roofline only",))
+        compute = problem.flops / (peak * 1e6) if problem.flops and peak else 0.0
+        memory = problem.bytes / (dram * 1e6) if problem.bytes and dram else 0.0
+        return Sides(compute / time_ms, memory / time_ms)
 
 
 def _axes(values: list[int]) -> tuple[int, int, int]:
