@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..parsers.listing import Function, Instruction
+from ..parsers.listing import Instruction
 from .accesses import Access
 from .emulator.emulate import Emulation
 from .spans import NOTHING, Span
@@ -156,12 +156,3 @@ def scale_accesses(accesses: Sequence[Access], anchor: Anchor) -> tuple[Access, 
             )
         )
     return tuple(result)
-
-
-def function_flops(function: Function, counts: Mapping[int, Span], flops_of: FlopsOf) -> float:
-    """Add up the operations of all instructions."""
-    return sum(
-        (flops_of(i) or 0.0) * counts[i.address].value
-        for i in function.instructions
-        if i.address in counts
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 GIGA = 1e9
-MS_PER_S = 1e3
+S_PER_MS = 1e-3
 
 Side = Literal["memory", "compute"]
 
@@ -20,7 +20,7 @@ def effective_rate(work: float, time_ms: float) -> float | None:
     >>> round(effective_rate(2 * 4096**3, 3.9))
     35241
     """
-    return work / (time_ms / MS_PER_S) / GIGA if time_ms > 0 else None
+    return work / (time_ms * S_PER_MS) / GIGA if time_ms > 0 else None
 
 
 def arithmetic_intensity(flops: float, unique_bytes: float) -> float | None:

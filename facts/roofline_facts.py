@@ -11,10 +11,14 @@ from functools import partial
 
 from .derive import Derivation, Outputs
 from .model import Value
-
-GIGA = 1e9
-MILLI = 1e-3
-
+from .roofline import (
+    GIGA,
+    S_PER_MS,
+    arithmetic_intensity,
+    balance_point,
+    effective_rate,
+    roof_gflops,
+)
 
 SIDES = ("compute", "memory")
 
@@ -112,12 +116,12 @@ def roofline_derivations(precisions: Sequence[str]) -> list[Derivation]:
 
 
 def _gflops(f: Mapping[str, Value]) -> Outputs:
-    value = float(f["baseline.flops"]) / (float(f["baseline.time_ms"]) * MILLI) / GIGA
+    value = effective_rate(float(f["baseline.flops"]), float(f["baseline.time_ms"]))
     return {"baseline.gflops": (value, "GFLOP/s", "FLOP of the problem / time")}
 
 
 def _gb_per_s(f: Mapping[str, Value]) -> Outputs:
-    value = float(f["baseline.bytes"]) / (float(f["baseline.time_ms"]) * MILLI) / GIGA
+    value = effective_rate(float(f["baseline.bytes"]), float(f["baseline.time_ms"]))
     return {"baseline.gb_per_s": (value, "GB/s", "unique bytes of the problem / time")}
 
 
@@ -142,22 +146,20 @@ def _bandwidth(f: Mapping[str, Value]) -> Outputs:
 
 
 def _intensity(f: Mapping[str, Value]) -> Outputs:
-    moved = float(f["baseline.bytes"])
-    if not moved:
-        return {"roofline.arithmetic_intensity": (None, "FLOP/B", "the problem moves no bytes")}
-    value = float(f["baseline.flops"]) / moved
-    return {"roofline.arithmetic_intensity": (value, "FLOP/B", "FLOP / unique DRAM bytes")}
+    value = arithmetic_intensity(float(f["baseline.flops"]), float(f["baseline.bytes"]))
+    text = "the problem moves no bytes" if value is None else "FLOP / unique DRAM bytes"
+    return {"roofline.arithmetic_intensity": (value, "FLOP/B", text)}
 
 
 def _balance(f: Mapping[str, Value]) -> Outputs:
-    value = float(f["roofline.peak_gflops"]) / float(f["roofline.peak_gb_per_s"])
+    value = balance_point(float(f["roofline.peak_gflops"]), float(f["roofline.peak_gb_per_s"]))
     return {"roofline.balance_point": (value, "FLOP/B", "peak arithmetic / peak bandwidth")}
 
 
 def _roof(f: Mapping[str, Value]) -> Outputs:
     peak = float(f["roofline.peak_gflops"])
-    reach = float(f["roofline.arithmetic_intensity"]) * float(f["roofline.peak_gb_per_s"])
-    roof = min(peak, reach)
+    intensity = float(f["roofline.arithmetic_intensity"])
+    roof = roof_gflops(intensity, peak, float(f["roofline.peak_gb_per_s"]))
     return {
         "roofline.roof_gflops": (roof, "GFLOP/s", "min(peak, intensity x bandwidth)"),
         "roofline.roof_fraction": (roof / peak, "", "roof / peak arithmetic"),
@@ -171,12 +173,12 @@ def _compute(f: Mapping[str, Value]) -> Outputs:
     peak = f.get("roofline.peak_gflops")
     if peak is None:
         return {"bounds.compute.time_ms": (None, "ms", "needs roofline.peak_gflops")}
-    value = flops / (float(peak) * GIGA) / MILLI
+    value = flops / (float(peak) * GIGA) / S_PER_MS
     return {"bounds.compute.time_ms": (value, "ms", "FLOP of the problem / peak arithmetic")}
 
 
 def _memory(f: Mapping[str, Value]) -> Outputs:
-    value = float(f["baseline.bytes"]) / (float(f["roofline.peak_gb_per_s"]) * GIGA) / MILLI
+    value = float(f["baseline.bytes"]) / (float(f["roofline.peak_gb_per_s"]) * GIGA) / S_PER_MS
     return {"bounds.memory.time_ms": (value, "ms", "unique bytes / DRAM bandwidth")}
 
 
@@ -201,7 +203,7 @@ def _attained(f: Mapping[str, Value]) -> Outputs:
         if "roofline.peak_gflops" not in f:
             return {"roofline.attained_fraction": (None, "", "needs roofline.peak_gflops")}
         compute = float(f["baseline.flops"]) / float(f["roofline.peak_gflops"])
-    attained = max(memory, compute) / GIGA / (float(f["baseline.time_ms"]) * MILLI)
+    attained = max(memory, compute) / GIGA / (float(f["baseline.time_ms"]) * S_PER_MS)
     return {"roofline.attained_fraction": (attained, "", "time at the roof / measured time")}
 
 

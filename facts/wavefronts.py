@@ -19,7 +19,6 @@ BANKS = 32
 WORD_BITS = 2  # a bank holds words of 4 bytes
 SECTOR_BITS = 5
 LINE_BITS = 7
-SEGMENT_BITS = 9  # four lines whose tags L1 looks up together
 LINES_PER_SEGMENT = 4
 PASS_BYTES = 128  # that one pass moves: 32 lanes of 4 bytes, 16 of 8, 8 of 16
 LONG_WORD = 40  # bits of a word's number that are kept beside its bank

@@ -136,13 +136,6 @@ def pair(lo: Plain, hi: Plain) -> Plain:
     )
 
 
-def as_array(value: Plain, like: Array) -> Array:
-    """Give a value per thread."""
-    if type(value) is int or type(value) is bool:
-        return np.full(like.shape, value, np.uint32)
-    return np.asarray(value)
-
-
 def lifted(function: Callable[..., Any], *cells: Cell) -> Any:
     """Apply a function of plain values to cells: unknown in, unknown out.
 
