@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 from ...parsers.errors import KneckError, Place
 
@@ -73,12 +74,17 @@ def number(text: str) -> float | None:
         value = float(text.replace(",", ""))
     except ValueError:
         return None
-    return value if value == value else None  # nan: a metric that this launch does not have
+    return value if isfinite(value) else None  # nan: a metric that this launch does not have
+
+
+def whole(text: str) -> int | None:
+    """Read a launch's number; None for what is none."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def dimensions(text: str) -> tuple[int, ...] | None:
     """Read `(64, 64, 1)`."""
-    found = re.fullmatch(r"\(\s*(\d+),\s*(\d+),\s*(\d+)\)", text.strip())
+    found = re.fullmatch(r"\(\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\)", text.strip())
     return tuple(map(int, found.groups())) if found else None
 
 

@@ -7,6 +7,7 @@ skipped. Numbers carry thousands separators in quotes.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...parsers.errors import KneckError, Place
@@ -17,9 +18,14 @@ from .counters import (
     in_base_unit,
     number,
     opcodes_of,
+    whole,
 )
 
 IDENTITY = "Kernel Name"
+DETAILS = ("ID", IDENTITY, "Section Name", "Metric Name", "Metric Unit", "Metric Value")
+SIZES = ("Grid Size", "Block Size")
+SOURCE = ("Source",)
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{1,16}")
 MAKE_ONE = "make it with: ncu --import REPORT.ncu-rep --csv --page raw > FILE"
 
 
@@ -28,7 +34,10 @@ def read_csv(text: str, path: str, labels: Mapping[str, str]) -> list[LaunchCoun
 
     Raises KneckError where the text is none of the three pages.
     """
-    rows = list(csv.reader(text.splitlines()))
+    try:
+        rows = list(csv.reader(text.splitlines()))
+    except csv.Error as error:
+        raise KneckError(f"this is no CSV: {error}", Place(path), MAKE_ONE) from None
     for position, row in enumerate(rows):
         if row[:1] == [IDENTITY] and len(row) > 1:
             return _source(rows[position:], path, position)
@@ -49,7 +58,7 @@ def _raw(rows: Sequence[Sequence[str]], path: str, skipped: int) -> list[LaunchC
         raise KneckError("the row of units is cut off", Place(path, skipped + 2), MAKE_ONE)
     found = []
     for position, row in enumerate(rows[2:], skipped + 3):
-        if not row or not row[0].isdigit():
+        if not row or whole(row[0]) is None:
             continue
         if len(row) != len(names):
             raise KneckError(
@@ -74,7 +83,7 @@ def _raw_launch(
             metrics[name] = in_base_unit(value, unit)
     return LaunchCounters(
         kernel=texts.get(IDENTITY, ""),
-        number=int(row[0]),
+        number=whole(row[0]) or 0,
         place=place,
         grid=dimensions(texts.get("Grid Size", "")),
         block=dimensions(texts.get("Block Size", "")),
@@ -88,17 +97,20 @@ def _details(
 ) -> list[LaunchCounters]:
     """One metric a row, by section and label; rows of rules hold no value."""
     column = {name: position for position, name in enumerate(rows[0])}
+    _check_columns(column, DETAILS, Place(path, skipped + 1))
+    widest = max(column[name] for name in (*DETAILS, *SIZES) if name in column)
     launches: dict[str, tuple[LaunchCounters, dict[str, float]]] = {}
     for position, row in enumerate(rows[1:], skipped + 2):
-        if len(row) <= column["Metric Value"] or not row[column["ID"]].isdigit():
+        key = row[column["ID"]] if len(row) > widest else ""
+        launch = whole(key)
+        if launch is None:
             continue
-        key = row[column["ID"]]
         if key not in launches:
             metrics: dict[str, float] = {}
             launches[key] = (
                 LaunchCounters(
                     kernel=row[column[IDENTITY]],
-                    number=int(key),
+                    number=launch,
                     place=Place(path, position),
                     grid=dimensions(row[column["Grid Size"]]) if "Grid Size" in column else None,
                     block=dimensions(row[column["Block Size"]]) if "Block Size" in column else None,
@@ -113,7 +125,13 @@ def _details(
         value = number(row[column["Metric Value"]])
         if name is not None and value is not None:
             launches[key][1][name] = in_base_unit(value, row[column["Metric Unit"]])
-    return [launch for launch, _ in launches.values()]
+    return [found for found, _ in launches.values()]
+
+
+def _check_columns(column: Mapping[str, int], wanted: Sequence[str], place: Place) -> None:
+    lacking = [name for name in wanted if name not in column]
+    if lacking:
+        raise KneckError(f'the page has no column "{lacking[0]}"', place, MAKE_ONE)
 
 
 def _source(rows: Sequence[Sequence[str]], path: str, skipped: int) -> list[LaunchCounters]:
@@ -122,6 +140,7 @@ def _source(rows: Sequence[Sequence[str]], path: str, skipped: int) -> list[Laun
     for launch, (start, part) in enumerate(_parts(rows)):
         if len(part) < 2:
             continue
+        _check_columns(dict.fromkeys(part[1], 0), SOURCE, Place(path, skipped + start + 2))
         lines = tuple(_source_rows(part[1], part[2:]))
         executed = [row.executed for row in lines if row.executed is not None]
         found.append(
@@ -163,7 +182,7 @@ def _source_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterat
         if len(row) < len(header) or not row[column["Source"]].strip():
             continue
         text = row[column["Address"]] if "Address" in column else ""
-        address = int(text, 16) if text.startswith("0x") else 16 * position
+        address = int(text, 16) if ADDRESS.fullmatch(text) else 16 * position
         first = address if first is None else first
         stalls = {
             name.removeprefix("stall_"): int(value)
