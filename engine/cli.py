@@ -14,7 +14,7 @@ import click
 
 from ..parsers.errors import KneckError
 
-FEW_COLLECTIONS = 100_000  # allocations; a command makes few cycles and ends soon
+FEW_COLLECTIONS = 1_000_000  # allocations; a command makes few cycles and ends soon
 INTERNAL = 70  # exit status for a fault of kneck itself (EX_SOFTWARE of sysexits.h)
 SHOW_TRACEBACK = "KNECK_TRACEBACK"
 
