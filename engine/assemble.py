@@ -59,7 +59,7 @@ def assemble(
         bound_detail=_bound_detail(v, subject.code, inference),
         bounds=sections.bounds(v, subject.code),
         occupancy=sections.occupancy(v),
-        tile=_tile(subject.code, v),
+        tile=_tile(subject.code, v, inference),
         mix=[_mix_row(row, dict(subject.code.executed)) for row in subject.code.mix],
         stalls=[_stall_row(row) for row in subject.code.stalls],
         smem=sections.smem(v),
@@ -154,7 +154,7 @@ def _value(tree: Tree, inference: Inference) -> str:
     return f"({shown})"
 
 
-def _tile(code: Code, v: View) -> d.Tile | None:
+def _tile(code: Code, v: View, inference: Inference) -> d.Tile | None:
     loop = code.loop
     if loop is None:
         return None
@@ -175,7 +175,18 @@ def _tile(code: Code, v: View) -> d.Tile | None:
         v.judgement("tile.class"),
         v.number("tile.flops_per_byte"),
         v.judgement("tile.cp_async"),
+        v.judgement("tile.cp_async_by_ratio"),
+        v.judgement("tile.cp_async_by_bytes"),
+        v.judgement("tile.cp_async_decided_by"),
+        _said_of("tile.cp_async", inference),
+        _said_of("tile.copies", inference),
     )
+
+
+def _said_of(name: str, inference: Inference) -> str:
+    """Give the reasons of the verdicts that set a fact, filled with this kernel's numbers."""
+    deciding = [rule for rule in inference.fired("verdict") if name in rule.sets]
+    return " ".join(_said(rule, inference) for rule in deciding)
 
 
 def _stall_row(row: CodeStall) -> d.StallRow:

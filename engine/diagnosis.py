@@ -148,6 +148,11 @@ class Tile(Record):
     class_: str
     flops_per_byte: Number | None
     cp_async: str
+    cp_async_by_ratio: str
+    cp_async_by_bytes: str
+    cp_async_decided_by: str
+    cp_async_because: str
+    copies: str
 
 
 class MixRow(Record):

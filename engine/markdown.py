@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import numbers as n
+from .currencies import decision
 from .diagnosis import Diagnosis, MixRow, StallRow, Strategy
 from .text import stalls, verdict, why_not
 
@@ -131,8 +132,10 @@ def _ratio(d: Diagnosis) -> str:
         f"Compute ops/tile: {n.plain(t.compute_ops)} {t.compute_op or ''}".rstrip(),
         f"Load bytes/tile: {n.plain(t.load_bytes)} bytes per thread "
         f"({n.plain(loads)} loads x {n.plain(each)} bytes)",
-        f"Ratio: {ratio}, **{t.class_}**; {n.plain(t.flops_per_byte)} FLOP per loaded byte",
-        f"cp.async recommendation: {t.cp_async}",
+        f"Ratio: {ratio}, **{t.class_}**; {n.plain(t.flops_per_byte)} FLOP per loaded byte "
+        f"against a balance point of {n.decimal(d.roofline.balance_point)}",
+        f"cp.async recommendation: {t.cp_async}; {decision(t)}".removesuffix("; "),
+        *([f"Copies: {t.copies}"] if t.copies else []),
     ]
     return _items(lines, "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from . import numbers as n
+from .currencies import decision
 from .diagnosis import Diagnosis, NotChosen, Strategy
 
 WIDTH = 100
@@ -117,9 +118,21 @@ def _tile_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     per_byte = _with(n.plain(t.flops_per_byte), "FLOP/B")
     return [
         ("Compute/load ratio", ratio, f"{ops}, {t.class_}"),
-        ("Per loaded byte", per_byte, f"cp.async {t.cp_async}"),
+        ("Per loaded byte", per_byte, f"balance point {n.decimal(d.roofline.balance_point)}"),
+        ("cp.async", t.cp_async, _sentences(decision(t), t.copies)),
         ("K-tile loop", where, f"{t.loop.instructions} instructions"),
     ]
+
+
+def _sentences(*parts: str) -> str:
+    """Join phrases; after a full stop the next one begins a sentence."""
+    told = ""
+    for part in parts:
+        if told.endswith("."):
+            told += f" {part[:1].upper()}{part[1:]}"
+        elif part:
+            told += f"; {part}" if told else part
+    return told
 
 
 def _smem_rows(d: Diagnosis) -> list[tuple[str, str, str]]:

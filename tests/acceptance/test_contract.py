@@ -76,6 +76,9 @@ DOCUMENT: dict[str, Any] = {
         },
         "compute_op": TEXT, "compute_ops": NUMBER, "load_ops": NUMBER, "load_bytes": NUMBER,
         "ratio": NUMBER, "class": str, "flops_per_byte": NUMBER, "cp_async": str,
+        # beyond the contract: both currencies of the ratio, and which of them decided
+        "cp_async_by_ratio": str, "cp_async_by_bytes": str, "cp_async_decided_by": str,
+        "cp_async_because": str, "copies": str,
     },
     "mix": [
         {

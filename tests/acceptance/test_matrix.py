@@ -15,6 +15,7 @@ import yaml
 
 import kneck
 from kneck.engine.diagnosis import Diagnosis, NotChosen, StallRow
+from kneck.engine.numbers import plain
 
 from .cases import KERNELS, cubin, diagnosed, manifest, options, value
 
@@ -303,12 +304,77 @@ def test_the_counts_per_tile_are_those_counted_by_hand(id: str) -> None:
     assert [tile.ratio, tile.class_] == count["ratio"]
 
 
-def test_where_the_currencies_disagree_the_bytes_decide_and_the_diagnosis_says_so() -> None:
-    diagnosis = diagnosed("hgemm_ffma")  # 128 FFMA per load, 64 FLOP per loaded byte
+@pytest.mark.parametrize(
+    ("id", "class_", "by_ratio", "by_bytes", "advice", "decided_by"),
+    [
+        # 32 FLOP per loaded byte, balance point 35.8; 1 and 0.56; 42.7 and 35.8
+        ("hgemm_ffma", "high", "detrimental", "beneficial", "beneficial", "flops_per_byte"),
+        ("flash_attention", "medium", "neutral", "beneficial", "beneficial", "flops_per_byte"),
+        ("dgemm_small_tile", "low", "beneficial", "neutral", "neutral", "flops_per_byte"),
+        ("sgemm_wide", "high", "detrimental", "neutral", "detrimental", "ratio"),
+    ],
+)
+def test_where_the_currencies_disagree_the_report_says_which_one_decided_and_why(
+    id: str, class_: str, by_ratio: str, by_bytes: str, advice: str, decided_by: str
+) -> None:
+    diagnosis = diagnosed(id)
     tile = diagnosis.tile
     assert tile is not None
-    assert (tile.class_, tile.cp_async) == ("high", "beneficial")
-    assert value(diagnosis, "tile.cp_async_decided_by") == "flops_per_byte"
+    assert (tile.class_, tile.cp_async_by_ratio, tile.cp_async_by_bytes) == (
+        class_,
+        by_ratio,
+        by_bytes,
+    )
+    assert (tile.cp_async, tile.cp_async_decided_by) == (advice, decided_by)
+    names = {"flops_per_byte": "FLOP per loaded byte", "ratio": "instructions per load"}
+    overruled, its_advice = (
+        ("ratio", by_ratio) if decided_by == "flops_per_byte" else ("flops_per_byte", by_bytes)
+    )
+    told = f"decided by {names[decided_by]}; {names[overruled]} alone: {its_advice}."
+    assert f"balance point of {plain(diagnosis.roofline.balance_point)}" in tile.cp_async_because
+    for report in (diagnosis.to_text(), diagnosis.to_markdown(), diagnosis.to_html()):
+        words = " ".join(report.split())
+        assert told in words
+        assert tile.cp_async_because in words
+    document = diagnosis.to_dict()["tile"]
+    assert document["cp_async_decided_by"] == decided_by
+    assert document["cp_async_because"] == tile.cp_async_because
+
+
+def test_where_the_currencies_agree_the_report_says_so() -> None:
+    diagnosis = diagnosed("igemm")
+    tile = diagnosis.tile
+    assert tile is not None
+    assert (tile.cp_async_by_ratio, tile.cp_async_by_bytes) == ("beneficial", "beneficial")
+    assert (tile.cp_async, tile.cp_async_decided_by) == ("beneficial", "both")
+    assert "both currencies agree" in diagnosis.to_text()
+
+
+def test_without_a_balance_point_the_report_says_what_the_ratio_alone_would_advise() -> None:
+    diagnosis = kneck.infer(str(cubin("igemm", "sm_90")), block=128)  # no device can run it
+    tile = diagnosis.tile
+    assert tile is not None
+    assert (tile.cp_async_by_ratio, tile.cp_async_by_bytes) == ("beneficial", "unknown")
+    assert (tile.cp_async, tile.cp_async_decided_by) == ("unknown", "unknown")
+    told = "instructions per load alone: beneficial, the other currency is not known"
+    assert told in " ".join(diagnosis.to_text().split())
+
+
+@pytest.mark.parametrize(
+    ("id", "arch", "gpu", "why"),
+    [
+        ("igemm_cp_async", "sm_86", "rtx-3070-ti", "2 LDGSTS of the loop copy asynchronously"),
+        ("grid_stride", "sm_86", "rtx-3070-ti", "the loop stores no loads to shared memory"),
+        ("hgemm_30k", "sm_75", "t4", "sm_75 has no asynchronous copies"),
+        ("hgemm_30k", "sm_86", "rtx-3070-ti", ""),
+    ],
+)
+def test_the_report_says_where_there_is_no_copy_to_make_asynchronous(
+    id: str, arch: str, gpu: str, why: str
+) -> None:
+    tile = diagnosed(id, arch, gpu=gpu).tile
+    assert tile is not None
+    assert why in tile.copies if why else tile.copies == ""
 
 
 # Sources
