@@ -19,8 +19,8 @@ from .knowledge import Setting
 from .target import Opened
 
 KIND = "code"
-FORMAT = 2  # raised when the records change
-MOST_KEPT = 200
+FORMAT = 3  # raised when the records change
+MOST_KEPT = 400
 ROOMS = ("facts", "parsers")
 RECORDS = Records(
     [

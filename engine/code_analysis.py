@@ -28,6 +28,14 @@ def analyse_code(
     artifact: Artifact, opened: Opened, problem: Problem | None, setting: Setting
 ) -> Code:
     """Choose the function and analyse it; raises KneckError where the choice is not clear."""
+    code, launched = launched_code(artifact, opened, problem, setting)
+    return with_work(code, launched, setting)
+
+
+def launched_code(
+    artifact: Artifact, opened: Opened, problem: Problem | None, setting: Setting
+) -> tuple[Code, Launched]:
+    """Choose and analyse the function, its launch not yet emulated; raises KneckError."""
     request = opened.request
     function = select_function(artifact.listing, artifact.kernel or request.kernel, request.arch)
     device = choose_device(request, function.arch, setting)
@@ -42,8 +50,7 @@ def analyse_code(
     found = analyse_function(function, table, setting.hardware.operands, known, records)
     id = device.id if device is not None else None
     found = replace(found, sha256=artifact.sha256, device=id)
-    launched = Launched(function, opened.path, request, problem, device, architecture)
-    return with_work(found, launched, setting)
+    return found, Launched(function, opened.path, request, problem, device, architecture)
 
 
 def analyse_function(

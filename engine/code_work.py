@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..facts.anchor import FlopsOf
 from ..facts.arch_table import ArchTable
-from ..facts.bounds import Bound, Chip, bounds
+from ..facts.bounds import Bound, Chip, Work, bounds
 from ..facts.code import Code, CodeAccess, CodeBound
 from ..facts.constant_banks import compiler_constants
 from ..facts.hardware import Architecture, Device
@@ -39,24 +40,66 @@ class Launched:
     architecture: Architecture | None
 
 
+@dataclass(frozen=True)
+class Gap:
+    """Why a launch cannot be emulated, and the facts that would make it possible."""
+
+    because: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """The work of a launch, and the bound of each resource."""
+
+    work: LaunchWork
+    limits: tuple[Bound, ...]
+
+
 def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     """Add what the emulation of the launch says; without a launch or costs, say what is missing."""
-    request, problem = launched.request, launched.problem
-    device, architecture = launched.device, launched.architecture
+    found = emulated(code, launched, setting)
+    if isinstance(found, Gap):
+        gaps = tuple(Missing(name, found.because, found.needs) for name in ACCESS_NAMES)
+        return replace(code, missing=code.missing + gaps)
+    facts, missing = work_facts(found.work, found.limits)
+    return _with(code, launched.function, found, facts, missing)
+
+
+def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap:
+    """Emulate the launch and bound its time, or say why that cannot be."""
+    request, device = launched.request, launched.device
+    architecture = launched.architecture
     pipes = setting.hardware.pipes(architecture.name) if architecture is not None else None
     if request.grid is None or request.block is None:
-        return _without(code, "the launch was not given", ("launch.grid", "launch.block"))
+        return Gap("the launch was not given", ("launch.grid", "launch.block"))
     if device is None:
-        return _without(code, "the device is not known", ("device.id",))
+        return Gap("the device is not known", ("device.id",))
     if architecture is None or pipes is None:
         name = architecture.name if architecture is not None else code.arch
-        return _without(code, f"kb/pipes has no file for {name}", ())
-    table = ArchTable(setting.hardware.instructions, architecture.name, device.product_class)
-    spec = _spec(code, launched, architecture)
+        return Gap(f"kb/pipes has no file for {name}", ())
+    spec = launch_spec(code, launched, architecture)
     if spec is None:
-        return _without(code, "the block cannot be launched", ())
+        return Gap("the block cannot be launched", ())
+    table = ArchTable(setting.hardware.instructions, architecture.name, device.product_class)
+    chip = _chip(device, setting)
+    task, flops_of = _task(launched.problem), _flops(code, table)
+    found = launch_work(
+        launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of
+    )
+
+    def bounds_of(work: Work, time_ms: float | None = None) -> tuple[Bound, ...]:
+        return bounds(work, chip, pipes, table.table, architecture, time_ms)
+
+    if request.time_ms is not None and not found.scale_known:
+        chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
+        found = anchor_on_time(found, bounds_of, chain, request.time_ms)
+    return Emulated(found, bounds_of(found.work, request.time_ms))
+
+
+def _chip(device: Device, setting: Setting) -> Chip:
     dram = device.peak("dram_gb_per_s", setting.basis)
-    chip = Chip(
+    return Chip(
         device.id,
         device.sm_count,
         device.boost_ghz,
@@ -64,6 +107,17 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
         device.l2_bytes,
         dram.value if dram is not None else None,
     )
+
+
+def _task(problem: Problem | None) -> Task:
+    if problem is None:
+        return Task()
+    dimensions = {name: float(value) for name, value in problem.dimensions.items()}
+    return Task(problem.kind, dimensions, problem.flops, problem.bytes)
+
+
+def _flops(code: Code, table: ArchTable) -> FlopsOf:
+    """Count operations of the kernel's own precision only."""
     precision = next((f.value for f in code.facts if f.name == PRECISION), None)
 
     def flops_of(instruction: Instruction) -> float | None:
@@ -72,28 +126,11 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
             return None
         return info.flops_per_warp if info.precision == precision else 0
 
-    task = Task()
-    if problem is not None:
-        dimensions = {name: float(value) for name, value in problem.dimensions.items()}
-        task = Task(problem.kind, dimensions, problem.flops, problem.bytes)
-    found = launch_work(
-        launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of
-    )
-    if request.time_ms is not None and not found.scale_known:
-        chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
-        found = anchor_on_time(
-            found,
-            lambda work: bounds(work, chip, pipes, table.table, architecture),
-            chain,
-            request.time_ms,
-        )
-    limits = bounds(found.work, chip, pipes, table.table, architecture, request.time_ms)
-    facts, missing = work_facts(found, limits)
-    return _with(code, launched.function, found, limits, facts, missing)
+    return flops_of
 
 
-def _spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchSpec | None:
-    """Describe the launch; None where it cannot be one."""
+def launch_spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchSpec | None:
+    """Describe the launch, the driver's reserve of shared memory included; None: it cannot be."""
     from ..facts.arguments import parse_arguments
 
     request, problem = launched.request, launched.problem
@@ -120,7 +157,7 @@ def _spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchS
         (block[0], block[1], block[2]),
         record.parameters if record is not None else None,
         record.parameter_base if record is not None else None,
-        smem,
+        smem + architecture.limits.smem_reserved_bytes_per_block,
         blocks,
         arguments,
         banks,
@@ -128,19 +165,14 @@ def _spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchS
     )
 
 
-def _without(code: Code, because: str, needs: tuple[str, ...]) -> Code:
-    gaps = tuple(Missing(name, because, needs) for name in ACCESS_NAMES)
-    return replace(code, missing=code.missing + gaps)
-
-
 def _with(
     code: Code,
     function: Function,
-    found: LaunchWork,
-    limits: tuple[Bound, ...],
+    emulation: Emulated,
     facts: list[Fact],
     missing: list[Missing],
 ) -> Code:
+    found, limits = emulation.work, emulation.limits
     executed: dict[str, float] = {}
     counts = found.work.executed.counts
     for instruction in function.instructions:
@@ -158,6 +190,7 @@ def _with(
             a.conflict_ways,
             a.stride,
             a.data_share,
+            a.wavefronts.value,
         )
         for a in found.work.accesses
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import __version__
+from ..facts.code import Code
 from ..facts.derive import Derivation
 from ..facts.model import FactBase
 from ..facts.request import Request
@@ -36,6 +37,7 @@ class Result:
     diagnosis: d.Diagnosis
     inference: Inference
     derivations: Sequence[Derivation]
+    code: Code
 
     @property
     def facts(self) -> FactBase:
@@ -48,7 +50,11 @@ def diagnose(request: Request, early: Early | None = None) -> Result:
 
     `early` is the target's disassembly where it was started before this module was imported.
     """
-    setting = load_setting(request)
+    return diagnose_with(request, load_setting(request), early)
+
+
+def diagnose_with(request: Request, setting: Setting, early: Early | None = None) -> Result:
+    """Answer one of many requests with knowledge that was loaded once."""
     extraction = gather(request, setting, early)
     facts = extraction.facts
     changed = changes(request.what_if, setting.knowledge.vocabulary)
@@ -56,7 +62,7 @@ def diagnose(request: Request, early: Early | None = None) -> Result:
         facts = what_if(facts, changed, extraction.derivations, setting.knowledge.vocabulary)
     inference = infer(facts, setting.knowledge)
     diagnosis = assemble(_subject(extraction, setting), inference, extraction.derivations)
-    return Result(diagnosis, inference, extraction.derivations)
+    return Result(diagnosis, inference, extraction.derivations, extraction.code)
 
 
 def gather(request: Request, setting: Setting, early: Early | None = None) -> Extraction:

@@ -34,7 +34,10 @@ class CodeStall:
 
 @dataclass(frozen=True)
 class CodeAccess:
-    """One memory instruction over the launch; `data_share`: part whose addresses are data."""
+    """One memory instruction over the launch; `data_share`: part whose addresses are data.
+
+    `wavefronts`: of shared memory for shared accesses, of the L1 data stage otherwise.
+    """
 
     address: int
     mnemonic: str
@@ -44,6 +47,7 @@ class CodeAccess:
     conflict_ways: float | None
     stride_bytes: int | None
     data_share: float
+    wavefronts: float
 
 
 @dataclass(frozen=True)

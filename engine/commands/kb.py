@@ -161,81 +161,28 @@ def new(kind: str, name: str, like: str | None, output: str, kb: tuple[str, ...]
 @command.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @OVERLAYS
+@click.option(
+    "--truth", metavar="DIR", help="Set of measured kernels instead of the repository's own."
+)
+@click.option("--outcomes-only", is_flag=True, help="Leave the measured kernels out.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
-def backtest(files: tuple[str, ...], kb: tuple[str, ...], format_: str, output: str | None) -> int:
-    """Replay measured outcomes: which rules said what was reported, and which are unproven.
+def backtest(
+    files: tuple[str, ...],
+    kb: tuple[str, ...],
+    truth: str | None,
+    outcomes_only: bool,
+    format_: str,
+    output: str | None,
+) -> int:
+    """Replay what was measured: outcomes that were reported, and kernels with their counters.
 
     The outcomes are those of the knowledge base and of FILE, in the same form or as
-    `kneck compare --record` writes them. Exit 1 when one does not come out as reported.
+    `kneck compare --record` writes them. The kernels are those of DIR, or of the repository.
+    Exit 1 when an outcome does not come out as reported, or a figure is below what the set asks.
     """
-    import json
-    from pathlib import Path
+    from ..backtest import run
 
-    from ...facts.request import Request
-    from ...rules.outcomes import outcome_files, read_outcomes
-    from ...rules.overlay import knowledge_folders
-    from ..knowledge import load_setting
-    from ..replay import replay
-
-    paths = [*outcome_files(tuple(knowledge_folders(kb))), *map(Path, files)]
-    entries = [entry for path in paths for entry in read_outcomes(path)]
-    setting = load_setting(Request(target="", kb=kb))
-    tally = replay(entries, setting)
-    rules = [r for r in setting.knowledge.rules if r.kind in ("strategy", "pitfall")]
-    demands = ("fires", "silent", "gain", "rank")
-    rows = {
-        rule.id: {d: (tally.met[rule.id, d], tally.asked[rule.id, d]) for d in demands}
-        for rule in rules
-        if any(tally.asked[rule.id, d] for d in demands)
-    }
-    unproven = [rule.id for rule in rules if rule.id not in rows]
-    if format_ == "json":
-        found = {
-            "outcomes": tally.cases,
-            "as_reported": tally.cases_met,
-            "rules": {
-                rule: {d: {"met": met, "asked": asked} for d, (met, asked) in counts.items()}
-                for rule, counts in rows.items()
-            },
-            "not_as_reported": tally.faults,
-            "unproven": unproven,
-        }
-        deliver(json.dumps(found, indent=2) + "\n", output)
-    else:
-        deliver(_backtest_text(tally.cases, tally.cases_met, rows, tally.faults, unproven), output)
-    return 1 if tally.faults else 0
-
-
-def _backtest_text(
-    cases: int,
-    met: int,
-    rows: dict[str, dict[str, tuple[int, int]]],
-    faults: list[str],
-    unproven: list[str],
-) -> str:
-    from tabulate import tabulate
-
-    heads = {"fires": "Fired", "silent": "Silent", "gain": "Gain inside", "rank": "Rank"}
-
-    def cell(count: tuple[int, int]) -> str:
-        return f"{count[0]} of {count[1]}" if count[1] else ""
-
-    table = [[rule, *(cell(counts[d]) for d in heads)] for rule, counts in rows.items()]
-    table.append(
-        ["Total"]
-        + [
-            cell((sum(r[d][0] for r in rows.values()), sum(r[d][1] for r in rows.values())))
-            for d in heads
-        ]
-    )
-    lines = [
-        f"{met} of {cases} outcomes come out as reported",
-        "",
-        tabulate(table, ["Rule", *heads.values()], "simple"),
-    ]
-    if faults:
-        lines += ["", "Not as reported", *(f"  {fault}" for fault in faults)]
-    lines += ["", f"Unproven, no outcome asks for them: {len(unproven)}"]
-    lines += [f"  {rule}" for rule in unproven]
-    return "\n".join(lines) + "\n"
+    text, failed = run(files, kb, truth, outcomes_only, format_)
+    deliver(text, output)
+    return 1 if failed else 0

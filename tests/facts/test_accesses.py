@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kneck.facts.accesses import collect
-from kneck.facts.emulator.emulate import emulate
+from kneck.facts.accesses import Access
 from kneck.facts.wavefronts import (
     bank_wavefronts,
     copy_requests,
@@ -24,8 +24,8 @@ from kneck.facts.wavefronts import (
     stage_wavefronts,
 )
 
-from ..truth.analysis import Bench
-from ..truth.jobs import bank_jobs, manifest
+from ..truth.analysis import work_of
+from ..truth.jobs import bank_jobs
 
 MEASURED = Path(__file__).parents[1] / "truth" / "measured" / "h200-banks.json"
 WARPS = 132 * 8  # that ran each pattern
@@ -156,34 +156,27 @@ def test_the_order_of_lanes_changes_nothing_for_words(order: list[int]) -> None:
     assert bank_wavefronts(lanes[:, order], ALL, 4)[0] == bank_wavefronts(lanes, ALL, 4)[0]
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
+def accesses_of(name: str) -> Sequence[Access]:
+    return work_of(name).work.work.accesses
 
 
-def accesses_of(bench: Bench, name: str) -> Any:
-    entry = next(e for e in manifest()["kernels"] if e["name"] == name)
-    case = bench.case(entry, with_arguments=True)
-    return collect(emulate(case.function, bench.launch(case), bench.rules))
-
-
-def test_a_naive_transpose_stores_a_sector_per_lane(bench: Bench) -> None:
-    by_kind = {access.kind: access for access in accesses_of(bench, "transpose_naive")}
+def test_a_naive_transpose_stores_a_sector_per_lane() -> None:
+    by_kind = {access.kind: access for access in accesses_of("transpose_naive")}
     assert by_kind["load"].sectors_per_request == 4
     assert by_kind["store"].sectors_per_request == 32
     assert not by_kind["store"].depends_on_data
 
 
-def test_a_column_of_a_tile_conflicts_until_the_tile_is_padded(bench: Bench) -> None:
+def test_a_column_of_a_tile_conflicts_until_the_tile_is_padded() -> None:
     def ways(name: str) -> set[float | None]:
-        return {a.conflict_ways for a in accesses_of(bench, name) if a.space == "shared"}
+        return {a.conflict_ways for a in accesses_of(name) if a.space == "shared"}
 
     assert ways("transpose_conflict") == {1.0, 32.0}
     assert ways("transpose_padded") == {1.0}
 
 
-def test_a_gather_is_an_interval_and_says_that_it_depends_on_data(bench: Bench) -> None:
-    random = [a for a in accesses_of(bench, "gather_index") if a.unknown_share]
+def test_a_gather_is_an_interval_and_says_that_it_depends_on_data() -> None:
+    random = [a for a in accesses_of("gather_index") if a.unknown_share]
     assert random
     for access in random:
         assert access.depends_on_data

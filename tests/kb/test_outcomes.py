@@ -54,7 +54,7 @@ def test_enough_cases_come_out_as_reported() -> None:
 
 
 def test_backtest_counts_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kb", "backtest"]) == 0
+    assert main(["kb", "backtest", "--outcomes-only"]) == 0
     said = capsys.readouterr().out
     assert "20 of 20 outcomes come out as reported" in said
     assert "Unproven" in said
