@@ -18,7 +18,7 @@ from .emulator.emulate import Emulation
 from .emulator.trace import Touch
 from .emulator.values import plain_values
 from .spans import NOTHING, Span, exactly
-from .warp_requests import random_lanes, stacked
+from .warp_requests import merged, random_lanes, stacked
 
 Space = Literal["global", "shared", "local", "bulk"]
 Kind = Literal["load", "store", "atomic", "copy"]
@@ -113,7 +113,8 @@ def _access(emulation: Emulation, touches: Sequence[Touch]) -> Access:
     total: dict[str, Any] = {}
     width = width_of(instruction)
     for requests in stacked(emulation, touches):
-        counts = count(instruction, space, width, requests, emulation.launch.frame_bytes)
+        once = merged(requests)
+        counts = count(instruction, space, width, once, emulation.launch.frame_bytes)
         for name, value in counts.items():
             if name == "stride":
                 total[name] = value if total.get(name, value) == value else None

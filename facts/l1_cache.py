@@ -146,11 +146,12 @@ def global_lines(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[
 
 def _by_line(warp: Array, sector: Array) -> list[tuple[int, int]]:
     """Join the sectors of each warp's request into lines, warp after warp."""
-    pairs = np.unique(np.stack([warp, sector], axis=1), axis=0)
-    line = pairs[:, 1] >> np.uint64(LINE_BITS - SECTOR_BITS)
-    bit = np.uint64(1) << (pairs[:, 1] & np.uint64(3))
-    fresh = np.ones(len(pairs), np.bool_)
-    fresh[1:] = (line[1:] != line[:-1]) | (pairs[1:, 0] != pairs[:-1, 0])
+    order = np.lexsort((sector, warp))
+    warp, sector = warp[order], sector[order]
+    line = sector >> np.uint64(LINE_BITS - SECTOR_BITS)
+    bit = np.uint64(1) << (sector & np.uint64(3))
+    fresh = np.ones(len(line), np.bool_)
+    fresh[1:] = (line[1:] != line[:-1]) | (warp[1:] != warp[:-1])
     starts = np.flatnonzero(fresh)
     bits = np.bitwise_or.reduceat(bit, starts)
     return list(zip(line[starts].tolist(), bits.tolist(), strict=True))
@@ -163,7 +164,7 @@ def _local_lines(low: Array, usable: Array, modifiers: Sequence[str]) -> list[tu
     for warp in range(len(low)):
         if not usable[warp].any():
             continue
-        for word in np.unique(low[warp][usable[warp]] >> np.uint64(2)).tolist():
+        for word in sorted(set((low[warp][usable[warp]] >> np.uint64(2)).tolist())):
             base = LOCAL_SPACE + (warp << 32) + int(word)
             result += [(base + i, 15) for i in range(words)]
     return result

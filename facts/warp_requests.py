@@ -17,6 +17,9 @@ from .emulator.values import Cell, Drift, known_in, plain_values, unknown
 Array = NDArray[Any]
 WARP = 32
 CHUNK_LANES = 1 << 19  # lanes handled at once, which bounds memory
+PERIOD = np.uint64(512)  # bytes; no count of `wavefronts` changes when a row moves by so many
+MOST_COLUMNS = 2 * WARP + 1
+MIXER = np.multiply.accumulate(np.full(MOST_COLUMNS, 0x9E3779B97F4A7C15, np.uint64))  # all odd
 
 
 @dataclass
@@ -76,6 +79,41 @@ def _stack(emulation: Emulation, touches: Sequence[Touch]) -> Requests:
         weight=weights.reshape(-1)[used],
         uncertain=uncertain[used],
     )
+
+
+def merged(requests: Requests) -> Requests:
+    """Give requests of one shape as one row, with their weights together: the counts are the same.
+
+    Two rows have one shape where the same lanes ask for the same places, 512 bytes or a multiple
+    further on. Rows are told apart by a hash; where two shapes meet in one, nothing is merged.
+    """
+    shape = _shapes(requests)
+    order = np.argsort(shape @ MIXER[: shape.shape[1]], kind="stable")
+    ordered = shape[order]
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    first = order[starts]
+    return Requests(
+        addresses=requests.addresses[first],
+        targets=None if requests.targets is None else requests.targets[first],
+        active=requests.active[first],
+        known=requests.known[first],
+        data=requests.data[first],
+        weight=np.add.reduceat(requests.weight[order], starts),
+        uncertain=requests.uncertain[first],
+    )
+
+
+def _shapes(requests: Requests) -> Array:
+    """Give what the counts of a row depend on, as rows of whole numbers."""
+    tables = [requests.addresses] + ([] if requests.targets is None else [requests.targets])
+    moved = [table - table[:, :1] // PERIOD * PERIOD for table in tables]
+    flags = np.stack([requests.known, requests.data, requests.uncertain], axis=1)
+    bits = np.packbits(np.concatenate([requests.active, flags], axis=1), axis=1)
+    padded = np.zeros((len(bits), 8), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return np.concatenate([*moved, padded.view(np.uint64)], axis=1)
 
 
 def _places(cell: Cell, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:

@@ -85,11 +85,14 @@ class Hardware:
 
     def pipes(self, arch: str) -> PipeTable | None:
         """What the opcodes cost on an architecture, and its path to memory; None: no file."""
-        from .pipes import load_pipes
+        from ..facts.emulator.launch import ConstantLayout
+        from ..facts.pipes import Clocks, L2Path, Latencies, Pattern, PipeTable
 
-        return load_pipes(arch, [folder.path for folder in self._folders])
+        classes = (Clocks, ConstantLayout, L2Path, Latencies, Pattern, PipeTable)
+        found: PipeTable | None = self._part(f"pipes-{arch}", classes, "load_pipes", arch)
+        return found
 
-    def _part(self, name: str, classes: Sequence[type], loader: str) -> Any:
+    def _part(self, name: str, classes: Sequence[type], loader: str, *asked: str) -> Any:
         """Take a part from the cache, or have the loader of that name read and check its files."""
         records = Records(classes)
         kept = read_cached(name, self.key, lambda data: (records.read(data),))
@@ -97,7 +100,7 @@ class Hardware:
             return kept[0]
         from . import loaders
 
-        part = getattr(loaders, loader)([folder.path for folder in self._folders])
+        part = getattr(loaders, loader)(*asked, [folder.path for folder in self._folders])
         write_cached(name, self.key, records.write(part))
         return part
 

@@ -7,11 +7,13 @@ from .hardware import (
     load_problem_models,
 )
 from .operands import load_operand_rules
+from .pipes import load_pipes
 
 __all__ = [
     "load_architectures",
     "load_devices",
     "load_instructions",
     "load_operand_rules",
+    "load_pipes",
     "load_problem_models",
 ]

@@ -165,8 +165,8 @@ class Branches:
         shape = lanes.mask.shape
         addresses = plain_values(value, shape)
         sure = going & known_in(value, shape)
-        for address in np.unique(addresses[sure]):
-            target = machine.program.block_at.get(int(address), self.last_call)
+        for address in sorted(set(addresses[sure].tolist())):
+            target = machine.program.block_at.get(address, self.last_call)
             if target is not None:
                 machine.go(target, sure & (addresses == address))
         rest = going & ~sure
@@ -189,8 +189,8 @@ class Branches:
         sure = lanes.mask & known_in(value, shape)
         origin = last.address + INSTRUCTION_BYTES + ((operand.offset or 0) if operand else 0)
         goals = plain_values(value, shape).astype(np.int64) + origin & 0xFFFFFFFF
-        for address in np.unique(goals[sure]):
-            target = machine.program.block_at.get(int(address))
+        for address in sorted(set(goals[sure].tolist())):
+            target = machine.program.block_at.get(address)
             here = sure & (goals == address)
             if target is None:
                 sure = sure & ~here
