@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..facts.code import Code, CodeStall
 from ..facts.derive import Derivation
 from ..facts.mix import MixLine
 from ..facts.model import Fact
 from ..parsers.expression_tree import Expression, Tree, unparse
+from ..parsers.record import dataclass
 from ..rules.comparison import sides
 from ..rules.model import Rule
 from . import diagnosis as d

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from ..facts.model import Fact, FactBase
+from ..parsers.record import dataclass
 from .evaluate import evaluate_rules
 from .infer import Inference
 

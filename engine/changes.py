@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ..facts.model import Value
+from ..parsers.record import dataclass
 from .numbers import plain
 
 

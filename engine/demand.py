@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..facts.model import Value
 from ..parsers.expression_tree import Tree, compare, evaluate_tree, unparse
+from ..parsers.record import dataclass
 from ..rules.model import Rule
 from .numbers import plain
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..facts.derive import Derivation
 from ..facts.model import FactBase, Value
 from ..parsers.expression_tree import evaluate
+from ..parsers.record import dataclass
 from ..rules.model import Rule
 from .changes import shown
 from .infer import Inference, infer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ..facts.code import Code
 from ..facts.derive import Derivation
@@ -17,12 +16,14 @@ from ..facts.occupancy_facts import occupancy_derivations
 from ..facts.option_facts import option_facts
 from ..facts.pattern_derived import pattern_derivations
 from ..facts.problem import Problem, parse_problem, problem_facts
+from ..facts.remedy_facts import gain_derivations
 from ..facts.request import Request
 from ..facts.resource_facts import resource_facts
 from ..facts.roofline_facts import roofline_derivations, share_derivations
 from ..facts.tile_facts import NO_LOOP, tile_derivations
 from ..parsers.errors import KneckError
 from ..parsers.listing import ResourceRecord
+from ..parsers.record import dataclass
 from .code import code_of
 from .knowledge import Setting, limiting_architecture
 from .measured import counters_given, lay_over, measure, without_time
@@ -94,6 +95,7 @@ def derivations_for(
         *share_derivations(asked),
         *tile_derivations(tuple(opcodes)),
         *pattern_derivations(architecture.limits if architecture is not None else None),
+        *gain_derivations(),
         foreign_cliff_derivation(setting.hardware.architectures),
     ]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from ..parsers.record import dataclass
 from .diagnosis import Conflict
 
 WIDTH, MARGIN, ROW, BOX_HEIGHT, LINE = 900, 24, 54, 34, 18

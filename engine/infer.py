@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..facts.model import FactBase
+from ..parsers.record import dataclass
 from ..rules.model import Kind, Knowledge, Rule
 from .evaluate import Outcome, evaluate_rules
 from .rete import EngineError, Firing, network

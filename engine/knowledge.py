@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..facts.hardware import Architecture, Device, PeaksBasis
 from ..facts.model import Value
 from ..facts.request import Request
 from ..parsers.errors import KneckError
 from ..parsers.generations import sm_number
+from ..parsers.record import dataclass
 from ..rules.bundle import Hardware, load_hardware
 from ..rules.cache import load_knowledge
 from ..rules.model import Knowledge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from ..facts.model import Fact, FactBase, Missing, Source
 from ..facts.problem import Problem
 from ..facts.request import Request
 from ..parsers.errors import KneckError
+from ..parsers.record import dataclass
 from .knowledge import LOCAL, Setting
 
 if TYPE_CHECKING:

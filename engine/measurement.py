@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from ..facts.measure.probe_types import (
 from ..facts.measure.statistics import SeriesSettings
 from ..facts.measure.timing import TimingSettings
 from ..parsers.expression import parse_expression
+from ..parsers.record import dataclass
 from ..rules.documents import Document, read_document, validate
 
 if TYPE_CHECKING:

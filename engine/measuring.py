@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from ..facts.measure.probe_types import ProbeReport
 from ..facts.model import Fact, Missing
 from ..facts.parameters import check_parameters
 from ..parsers.errors import KneckError, Place
+from ..parsers.record import dataclass
 from .measurement import counter_table, measurement_settings, probe_images, probe_list
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from ..rules.model import Rule
 from .infer import Inference
 

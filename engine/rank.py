@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 
 from ..parsers.expression_tree import Expression, evaluate
+from ..parsers.record import dataclass
 from ..rules.model import Basis, Rule
 from .infer import Inference
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..facts.derive import Derivation, derive
 from ..facts.device_facts import device_facts
 from ..facts.model import Fact, FactBase, Source
 from ..parsers.errors import KneckError
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 from ..rules.outcomes import Case, Recorded, Run
 from ..rules.values import typed_value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..facts.derive import Derivation, derive
 from ..facts.model import Fact, FactBase, Source, Value
 from ..facts.request import Request
 from ..parsers.errors import KneckError
+from ..parsers.record import dataclass
 from .extraction import asked_names, derivations_for
 from .infer import Inference, infer
 from .knowledge import Setting, load_setting

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from ..facts.model import Fact, FactBase, Source
 from ..parsers.errors import KneckError, KnowledgeError, Place
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 from ..rules.model import Knowledge, Rule, RuleTest
 from ..rules.overlay import KnowledgeFolder

@@ -7,7 +7,6 @@ knowledge base is loaded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import __version__
@@ -16,6 +15,7 @@ from ..facts.derive import Derivation
 from ..facts.model import FactBase
 from ..facts.request import Request
 from ..parsers.names import demangle
+from ..parsers.record import dataclass
 from . import diagnosis as d
 from .assemble import Subject, assemble
 from .extraction import Extraction, extract

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..facts.request import Request
 from ..parsers.errors import KneckError
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 from .knowledge import Setting, default_device
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..facts.derive import Derivation
 from ..facts.model import Value
 from ..parsers.expression_tree import Tree, evaluate_tree
+from ..parsers.record import dataclass
 from ..rules.comparison import OPPOSITE, sides
 from ..rules.model import Condition, Rule
 from .changes import Change, gap, smallest_change

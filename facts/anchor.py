@@ -8,9 +8,10 @@ often as it takes. Emulation and anchor also check each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .accesses import Access
 from .emulator.emulate import Emulation
 from .spans import NOTHING, Span

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from ..parsers.errors import KneckError, Place
+from ..parsers.record import dataclass
 
 Kind = Literal["array", "scalar"]
 Contents = Literal["random", "zeros", "ones", "iota", "cycle", "fill"]

@@ -9,10 +9,11 @@ that of Nsight Compute's two throughputs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ..parsers.listing import Function, Instruction
+from ..parsers.record import dataclass
 from .accesses import Access
 from .executed import Executed
 from .hardware import Architecture

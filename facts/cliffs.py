@@ -5,9 +5,9 @@ The inverse of `occupancy`: closed forms over the same rules (source H1 in kb/so
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 
+from ..parsers.record import dataclass
 from .hardware import SmLimits
 from .occupancy import (
     DEFAULT_CARVEOUT,

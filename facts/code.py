@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.listing import ResourceRecord
+from ..parsers.record import dataclass
 from .mix import MixLine
 from .model import Fact, Missing
 

@@ -6,11 +6,11 @@ calls that never come back, and the self-branch behind the code, which is no loo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..parsers.listing import Function, Instruction
+from ..parsers.record import dataclass
 from .flow_blocks import Block, Edge, IndirectBranch, Layout, Routine, lay_out
 from .flow_dominators import immediate_dominators, reached, tree_spans
 

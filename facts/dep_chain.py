@@ -8,8 +8,8 @@ chain; one iteration alone gives the critical path.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .dep_sequence import Item, Repeat
 from .dep_steps import Step, Steps
 

@@ -10,8 +10,8 @@ frees a cycle.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .dep_steps import Step, Steps
 from .dep_window import Reason, Window
 

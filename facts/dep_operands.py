@@ -7,10 +7,11 @@ Registers are small integers, one range for each register file, so that sets of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..parsers.listing import Instruction, Operand
+from ..parsers.record import dataclass
 
 UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
 PREDICATE = 512

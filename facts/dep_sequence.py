@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .loop_weights import Times, Weights
 from .loops import Loop, Loops
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .dep_constraints import Constraint, constraints
 from .dep_steps import Steps
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .control_flow import ControlFlow
 from .dep_operands import PREDICATE, Access, Accesses
 from .dep_timing import Timing, Traits

@@ -5,10 +5,10 @@ Every answer may be None, "not known": the stalls that it would decide are then 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ The iteration is walked several times, since a load may be waited for in a later
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .dep_steps import Step
 from .loop_roles import Role, Roles
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.collector import collector_paused
+from ..parsers.record import dataclass
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
 from .dep_stalls import Stall, StallRow, stall_rows, stalls

@@ -8,9 +8,9 @@ and everything that depends on it is computed again).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
+from ..parsers.record import dataclass
 from .model import Fact, FactBase, Missing, Source, Value
 
 Outputs = Mapping[str, tuple[Value | None, str, str]]  # name -> (value, unit, formula in words)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ..parsers.listing import Function
+from ..parsers.record import dataclass
 from ..parsers.sass import branch_target, branch_targets
 from . import flow_branches as branches
 from .flow_dominators import reached

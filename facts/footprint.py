@@ -9,11 +9,12 @@ does not fit in L2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 import numpy as np
 
+from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch

@@ -8,9 +8,10 @@ from `kb/architectures` and `kb/devices` by `rules.hardware`, and each keeps its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from ..parsers.record import dataclass
 from .model import Fact
 
 PeaksBasis = Literal["dense", "published", "measured"]

@@ -8,8 +8,8 @@ hold launch and problem dimensions (`Known`); a start that differs between threa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .flow_blocks import Edge
 from .flow_branches import ENDS
 from .loop_comparisons import NEGATED

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from ..parsers.expression_tree import Expression, evaluate
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .hardware import Architecture
 
 if TYPE_CHECKING:

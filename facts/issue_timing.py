@@ -7,8 +7,8 @@ must then assume that nothing can be saved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .hardware import Timing
 from .instructions import InstructionInfo
 

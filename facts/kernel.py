@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..parsers.listing import Function
+from ..parsers.record import dataclass
 from .arch_table import ArchTable
 from .control_flow import ControlFlow, control_flow
 from .dep_operands import OperandRules

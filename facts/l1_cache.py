@@ -8,13 +8,13 @@ shared memory leaves. Blocks that share an SM help each other in reality; that i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch

@@ -8,8 +8,8 @@ touched. Rules and costs: kb/pipes, measured with counters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .accesses import Access
 from .footprint import Fetches, Footprint, distinct_bytes, fetches
 from .l1_cache import Hits

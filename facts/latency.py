@@ -10,9 +10,9 @@ chain, and they add to it where a unit is shared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .accesses import Access
 from .emulator.emulate import Emulation
 from .emulator.launch import array_of

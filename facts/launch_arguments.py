@@ -6,8 +6,9 @@ Values that are made up are good for strides between lanes, seldom for counts; n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ..parsers.record import dataclass
 from .arguments import Argument
 from .emulator.launch import (
     Contents,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .control_flow import ControlFlow, Edge
 from .flow_branches import is_conditional
 from .loop_counters import advancing_registers, defined_registers

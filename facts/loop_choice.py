@@ -9,10 +9,10 @@ stops where the loads stand outside of the inner loop: that one is a part of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .induction import trips
 from .loop_ranges import Ranges
 from .loop_roles import Roles

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .dep_operands import PREDICATE, UNIFORM_PREDICATE
 from .flow_blocks import Edge
 from .flow_branches import is_always

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ..parsers.record import dataclass
 
 # What a sum is made of. "constant": bank and offset of the constant memory; "special": a special
 # register; "entry": a register that the function never set; "loop": a register at the top of a

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .instructions import InstructionTable
 
 COMPUTE_PREFIX = "compute"  # compute_fma, compute_tensor, ...

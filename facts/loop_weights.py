@@ -9,8 +9,8 @@ can be told: see `loop_conditions`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from ..parsers.record import dataclass
 from .induction import Trips, trips
 from .loop_conditions import Conditions
 from .loop_ranges import Ranges

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..parsers.collector import collector_paused
+from ..parsers.record import dataclass
 from .control_flow import ControlFlow, Edge
 from .loop_bodies import Body, bodies_of_header, irregular_bodies
 

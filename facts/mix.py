@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .model import Fact, Source
 
 SHOWN_ADDRESSES = 8

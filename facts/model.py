@@ -7,9 +7,11 @@ Nothing here knows a threshold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
+
+from ..parsers.record import dataclass
 
 Value = bool | int | float | str
 

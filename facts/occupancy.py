@@ -7,9 +7,8 @@ in as data, so a new architecture needs no change here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.errors import KneckError
+from ..parsers.record import dataclass
 from .hardware import SmLimits
 
 KB = 1024

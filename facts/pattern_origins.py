@@ -8,11 +8,12 @@ comparison) turns into an origin of its own, named after the place of that opera
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from heapq import heappop, heappush
 
 from ..parsers.listing import Instruction, Operand
+from ..parsers.record import dataclass
 from .dep_operands import PREDICATE, UNIFORM
 from .pattern_scope import Line, Scope
 

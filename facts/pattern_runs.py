@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ..parsers.listing import Operand
+from ..parsers.record import dataclass
 from .dep_operands import UNIFORM
 from .induction import step_of
 from .loop_arithmetic import sources_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .arch_table import ArchTable
 from .dep_operands import Access
 from .instructions import InstructionInfo

@@ -6,9 +6,10 @@ All figures come from kb/pipes through rules.pipes; nothing here holds one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .emulator.launch import ConstantLayout
 from .hardware import Architecture
 from .instructions import InstructionTable

@@ -7,10 +7,11 @@ may be expressions over the other dimensions. What the specification leaves open
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..parsers.errors import KneckError
 from ..parsers.expression_tree import Expression, Scalar, evaluate
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 from .model import Fact, Source
 

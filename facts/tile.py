@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from ..parsers.collector import collector_paused
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .loop_choice import Choice, Rejected, choose, executed
 from .loop_conditions import Conditions
 from .loop_ranges import Ranges

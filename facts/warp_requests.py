@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 from .emulator.launch import array_of
 from .emulator.trace import Touch

@@ -9,11 +9,12 @@ repeats counts as often.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..parsers.listing import Instruction
+from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 
 SCOREBOARDS = 6

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from . import cache
 from .choose import choose_name
@@ -16,6 +16,7 @@ from .errors import KneckError, MissingProgramError, Place, printable
 from .generations import first_readable, generation_name, is_readable
 from .launch import DISASSEMBLER, LARGEST_EARLY_BYTES, OPTIONS, Early, Running
 from .listing import Listing, ResourceRecord
+from .record import dataclass
 from .targets import STANDARD_INPUT, Kind, Target, decode, need_text_size, read_file
 from .tools import PACKAGES, Tool, find_tools
 

@@ -7,10 +7,10 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import KneckError, MissingProgramError, Place, printable
+from .record import dataclass
 
 DEFAULT = "nvcc --cubin -arch={arch} -O2 --resource-usage -o {out} {source}"
 LIMIT_SECONDS = 600  # a build that takes longer than this is hung

@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from .choose import choose_architecture, choose_name
@@ -20,6 +19,7 @@ from .elf import is_cubin
 from .errors import KneckError, Place, printable
 from .generations import is_readable
 from .launch import Running
+from .record import dataclass
 from .tools import find_tool
 
 _ALIAS = "code"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from .cubin_attributes import (
@@ -29,6 +28,7 @@ from .cubin_attributes import (
 from .elf import Elf, Section, read_elf
 from .generations import family
 from .listing import ResourceRecord
+from .record import dataclass
 
 _MOST_SYMBOLS = 10_000  # that fit into one argument of a command
 _BANKS = 18  # constant banks that the instructions can name

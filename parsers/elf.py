@@ -7,9 +7,9 @@ of the data, so that a truncated or damaged file ends in one named error.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from .errors import KneckError, Place
+from .record import dataclass
 
 MAGIC = b"\x7fELF"
 MACHINE_CUDA = 190  # EM_CUDA

@@ -6,9 +6,11 @@ Plain frozen records without behaviour beyond look-ups. The grammar that fills t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal
+
+from .record import dataclass
 
 OperandKind = Literal[
     "register",  # R12, R12.64, RZ; value is the base register number, None for RZ

@@ -8,12 +8,13 @@ architectures that the knowledge base lists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lark import Token, Tree
 
 from .generations import family
 from .listing import ResourceRecord
+from .record import dataclass
 
 Statement = Tree[Token]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import Literal
 
 from .elf import is_cubin, is_elf
 from .errors import KneckError, Place, printable
+from .record import dataclass
 from .refusals import wrong_encoding
 
 Kind = Literal["cubin", "container", "text"]

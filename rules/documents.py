@@ -9,10 +9,11 @@ to the place in the file, with the nearest known name as a suggestion.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..parsers.errors import KnowledgeError, Place
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..facts.model import Fact
 from ..parsers.errors import KnowledgeError, Place
+from ..parsers.record import dataclass
 from .compile import RuleCompiler
 from .documents import Document, checked_or_faults, read_document
 from .faults import Faults

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..parsers.errors import Place
+from ..parsers.record import dataclass
 from .documents import Document
 from .faults import Faults
 from .model import Rule

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ..parsers.expression_tree import Scalar, Tree, evaluate_tree, unparse
+from ..parsers.record import dataclass
 from .comparison import OPPOSITE, sides
 from .model import Rule
 from .vocabulary import Vocabulary

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 from ..parsers.expression_tree import COMPARISONS, Tree, unparse
+from ..parsers.record import dataclass
 from ..parsers.suggest import suggestion
 from .vocabulary import FactType, Vocabulary
 

@@ -8,11 +8,11 @@ A name may hold wildcards: `mix.*.in_loop` stands for `mix.HMMA.in_loop` and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from ..facts.model import Value
+from ..parsers.record import dataclass
 
 FactType = Literal["num", "bool", "text"]
 

@@ -11,9 +11,9 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from ...parsers.record import dataclass
 from .model import Row
 
 _PART = re.compile(r"[0-9a-f]{64}\.jsonl|\.[0-9a-f]{64}\.\d+")

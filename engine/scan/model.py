@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from ...parsers.record import dataclass
 
 Row = dict[str, Any]  # one line of the output; the key "record" tells its kind
 SCHEMA = "kneck.scan/1"

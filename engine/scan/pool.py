@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from multiprocessing import connection
 
+from ...parsers.record import dataclass
 from .journal import Journal
 from .model import Remark, ScanOptions, Unit, error_row
 from .plan import Item

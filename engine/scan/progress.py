@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...parsers.errors import printable
+from ...parsers.record import dataclass
 from .model import Row
 
 MOST_LISTED = 50  # errors on the terminal; the output has all of them

@@ -6,11 +6,11 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ... import __version__
 from ...parsers.errors import KneckError, Place
 from ...parsers.launch import DISASSEMBLER
+from ...parsers.record import dataclass
 from ...parsers.tools import find_tool
 from ...rules.overlay import shipped_folder
 from ..code import code_stamp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +12,7 @@ from ...facts.model import Value
 from ...parsers.errors import KnowledgeError
 from ...parsers.expression import parse_expression
 from ...parsers.expression_tree import Expression
+from ...parsers.record import dataclass
 from ...rules.documents import Document, read_document, validate
 from ...rules.model import Knowledge, Template
 from ...rules.overlay import shipped_folder

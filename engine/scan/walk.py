@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from ...parsers.elf import is_cubin, is_elf
 from ...parsers.errors import KneckError, Place, printable
+from ...parsers.record import dataclass
 from .model import Remark, error_row
 
 FATBIN = b"\x50\xed\x55\xba"  # first bytes of a fat binary, inside every file that holds one

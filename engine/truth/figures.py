@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from ...parsers.record import dataclass
 from .pairs import PairRow
 from .schema import Demands, Judge
 from .verdicts import Row

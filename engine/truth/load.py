@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...parsers.errors import KneckError, Place
+from ...parsers.record import dataclass
 from ...parsers.suggest import suggestion
 from ...rules.documents import Document, read_document, validate
 from ...rules.hardware_files import read_file, shipped_folder

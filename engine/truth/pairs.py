@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...facts.problem import parse_problem
+from ...parsers.record import dataclass
 from ..diagnosis import Diagnosis, Strategy
 from ..knowledge import Setting
 from .judge import half

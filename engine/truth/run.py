@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ...parsers.record import dataclass
 from ..knowledge import Setting
 from .figures import misses
 from .load import TruthSet

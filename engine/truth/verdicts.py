@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...facts.code import Code
 from ...facts.model import FactBase
 from ...facts.request import Request
+from ...parsers.record import dataclass
 from ..knowledge import Setting
 from ..session import Result, diagnose_with
 from .judge import busiest_units, class_of, half, measured_class, unit_of

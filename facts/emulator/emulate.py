@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...parsers.listing import Function
+from ...parsers.record import dataclass
 from ..dep_operands import OperandRules
 from .launch import Launch, scattered_samples
 from .machine import Doubt, Limits, Machine

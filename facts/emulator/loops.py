@@ -10,11 +10,12 @@ counted, the registers are moved on, and the emulation continues before the firs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...parsers.record import dataclass
 from .steady import Window, windows_until_change
 from .trace import Lanes
 from .values import Array, Cell, Partly, same, unknown

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ...parsers.record import dataclass
 from . import branches
 from .barriers import Barriers
 from .launch import POINTER_SPACING, array_of

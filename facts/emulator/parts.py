@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...parsers.listing import Instruction, Operand
+from ...parsers.record import dataclass
 from .state import State
 
 Run = Callable[[], Any]

@@ -8,9 +8,10 @@ writes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...parsers.listing import Function, Instruction
+from ...parsers.record import dataclass
 from ...parsers.sass import branch_target, branch_targets
 from ..dep_operands import Access, OperandRules
 from .semantics import DATA

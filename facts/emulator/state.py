@@ -7,12 +7,13 @@ warps. A uniform register is kept per thread too: the threads of a warp agree on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ...parsers.listing import Operand
+from ...parsers.record import dataclass
 from .launch import Launch
 from .values import Array, Cell, Partly, invert, lifted, merge, negate, pair, wrap
 

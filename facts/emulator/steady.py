@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import Any
 
 import numpy as np
 
+from ...parsers.record import dataclass
 from .compare import relation
 from .parts import immediate
 from .program import Program, Step

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ...parsers.listing import Instruction
+from ...parsers.record import dataclass
 from .values import Array, Cell
 
 

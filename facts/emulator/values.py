@@ -13,11 +13,12 @@ never changed in place, so cells can be shared and kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...parsers.record import dataclass
 
 Array = NDArray[Any]
 Plain = Any  # int | Array, told apart by type(), which checkers do not narrow

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ...parsers.errors import KneckError
+from ...parsers.record import dataclass
 from ..arguments import Argument
 from ..gpu import Gpu
 from ..parameters import check_parameters

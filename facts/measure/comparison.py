@@ -6,11 +6,11 @@ Works on the JSON of `kneck.diagnosis/1`, so that a saved diagnosis and a fresh 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import hypot
 from typing import Any
 
 from ...parsers.expression import Expression, evaluate
+from ...parsers.record import dataclass
 from .flips import verdict
 
 Value = bool | int | float | str

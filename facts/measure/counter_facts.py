@@ -7,10 +7,11 @@ A counter overrules what kneck inferred. Both are kept: the inferred value moves
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...parsers.errors import Place
 from ...parsers.expression import Expression, evaluate
+from ...parsers.record import dataclass
 from ..model import Fact, FactBase, Missing, Source
 from .counters import LaunchCounters
 

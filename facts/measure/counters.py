@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 
 from ...parsers.errors import KneckError, Place
+from ...parsers.record import dataclass
 
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "k": 1e3}
 TIMES_NS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...parsers.record import dataclass
 
 Dim3 = tuple[int, int, int]
 

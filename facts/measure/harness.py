@@ -6,9 +6,9 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...parsers.errors import KneckError, MissingProgramError, Place, printable
+from ...parsers.record import dataclass
 from .harness_forms import Candidate, by_form, by_pattern
 
 SHOWN_LINE_LENGTH = 100

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ...parsers.errors import KneckError, MissingProgramError, Place
+from ...parsers.record import dataclass
 
 ENDINGS = (".png", ".svg", ".pdf")
 

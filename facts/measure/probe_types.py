@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from ...parsers.record import dataclass
 from .device import DeviceInfo
 
 Quantity = Literal[

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ...parsers.errors import KneckError, Place
 from ...parsers.expression import evaluate, parse_expression
+from ...parsers.record import dataclass
 
 RANGE = re.compile(r"(?P<first>\d+)\.\.(?P<last>\d+)(?:(?P<step>[*+])(?P<by>\d+))?$")
 MOST_POINTS = 200

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...parsers.record import dataclass
 from .statistics import Series, SeriesSettings, quantile, summarize
 
 Measure = Callable[[int], Sequence[float]]  # number of launches -> their times in ms, in order
