@@ -10,9 +10,18 @@ from dataclasses import field
 
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
-from .emulator.launch import ConstantLayout
 from .hardware import Architecture
 from .instructions import InstructionTable
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantLayout:
+    """Where constant bank 0 keeps what; offsets in bytes, per architecture."""
+
+    block: int
+    grid: int
+    stack: int
+    parameters: int
 
 
 @dataclass(frozen=True, slots=True)

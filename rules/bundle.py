@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..facts.pipes import PipeTable
     from ..facts.problem import ProblemModel
 
-FORMAT = 3  # raised when the records change
+FORMAT = 4  # raised when the records change
 FOLDERS = ("architectures", "devices", "instructions", "pipes", "problems")
 FILES = ("sources.yaml",)
 
@@ -85,8 +85,7 @@ class Hardware:
 
     def pipes(self, arch: str) -> PipeTable | None:
         """What the opcodes cost on an architecture, and its path to memory; None: no file."""
-        from ..facts.emulator.launch import ConstantLayout
-        from ..facts.pipes import Clocks, L2Path, Latencies, Pattern, PipeTable
+        from ..facts.pipes import Clocks, ConstantLayout, L2Path, Latencies, Pattern, PipeTable
 
         classes = (Clocks, ConstantLayout, L2Path, Latencies, Pattern, PipeTable)
         found: PipeTable | None = self._part(f"pipes-{arch}", classes, "load_pipes", arch)

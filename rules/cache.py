@@ -2,7 +2,7 @@
 
 The key is a hash of every file, the folders' names and the version of kneck. With a warm cache
 neither yaml nor lark nor pydantic is imported. Whatever is wrong with the cache is ignored: the
-folders are read again.
+folders are read again. What a build checked of the shipped folder lies beside it, in the same form.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .. import __version__
 from .files import KnowledgeFile, read_files
 from .freeze import knowledge_from_json, knowledge_to_json
 from .model import Knowledge
-from .overlay import KnowledgeFolder
+from .overlay import CHECKED, KnowledgeFolder
 
-FORMAT = 2  # of the JSON; raised when the records change
+FORMAT = 3  # of the JSON; raised when the records change
 PREFIX = "knowledge-"
 OFF = "off"  # KNECK_CACHE_DIR=off switches every cache off
 MOST_KEPT = 8  # files; one for each set of folders in use
@@ -30,14 +30,17 @@ def load_knowledge(
 ) -> Knowledge:
     """Give the checked knowledge base; raises the first fault as KnowledgeError."""
     files = read_files(folders)
-    path = _cache_file(_key(folders, files), environ)
-    kept = _read(path)
-    if kept is not None:
-        return kept
+    folder = cache_folder(environ)
+    name = f"{PREFIX}{_key(folders, files)}.json"
+    for place in (folder, CHECKED):
+        kept = None if place is None else _read(os.path.join(place, name))
+        if kept is not None:
+            return kept
     from .load import load
 
     knowledge = load(folders)
-    _write(path, knowledge)
+    if folder is not None:
+        _write(os.path.join(folder, name), knowledge)
     return knowledge
 
 
@@ -59,14 +62,7 @@ def _key(folders: Sequence[KnowledgeFolder], files: Sequence[KnowledgeFile]) -> 
     return source_hash(b"".join(content)).hex()
 
 
-def _cache_file(key: str, environ: Mapping[str, str]) -> str | None:
-    folder = cache_folder(environ)
-    return None if folder is None else os.path.join(folder, f"{PREFIX}{key}.json")
-
-
-def _read(path: str | None) -> Knowledge | None:
-    if path is None:
-        return None
+def _read(path: str) -> Knowledge | None:
     try:
         with open(path, encoding="utf-8") as file:
             data: Any = json.load(file)
@@ -75,10 +71,8 @@ def _read(path: str | None) -> Knowledge | None:
         return None  # no cache yet, or not what this version wrote
 
 
-def _write(path: str | None, knowledge: Knowledge) -> None:
+def _write(path: str, knowledge: Knowledge) -> None:
     """Write beside and rename, so that a reader sees the whole file or none."""
-    if path is None:
-        return
     beside = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,4 +1,8 @@
-"""JSON documents in the user's cache folder; whatever is wrong with one, it is not there."""
+"""JSON documents in the user's cache folder; whatever is wrong with one, it is not there.
+
+What a build checked of the shipped knowledge lies beside it and is read where the user's cache has
+nothing yet.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..parsers.cache import user_cache
+from .overlay import CHECKED
 
 MOST_KEPT = 8  # of one kind: overlays and older versions
 
@@ -18,15 +23,16 @@ BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursion
 
 def read_cached(kind: str, key: str, read: Callable[[Any], Any]) -> Any:
     """Give what `read` makes of the document, None where there is none or it is damaged."""
-    path = _path(kind, key)
-    if path is None:
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            written_for, document = json.load(file)
-        return read(document) if written_for == key else None
-    except BROKEN:
-        return None
+    folder = user_cache()
+    for place in (None if folder is None else str(folder), CHECKED):
+        if place is None:
+            continue
+        with suppress(*BROKEN):
+            with open(os.path.join(place, _name(kind, key)), encoding="utf-8") as file:
+                written_for, document = json.load(file)
+            if written_for == key:
+                return read(document)
+    return None
 
 
 def write_cached(kind: str, key: str, document: Any, most: int = MOST_KEPT) -> None:
@@ -48,7 +54,11 @@ def write_cached(kind: str, key: str, document: Any, most: int = MOST_KEPT) -> N
 
 def _path(kind: str, key: str) -> Path | None:
     folder = user_cache()
-    return None if folder is None else folder / f"{kind}-{key[:32]}.json"
+    return None if folder is None else folder / _name(kind, key)
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}-{key[:32]}.json"
 
 
 def _prune(folder: Path, kind: str, most: int) -> None:

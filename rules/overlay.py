@@ -12,6 +12,8 @@ from ..parsers.errors import KnowledgeError, Place
 if TYPE_CHECKING:
     from pathlib import Path
 
+# The shipped folder as the build checked it (hatch_build.py), for who has nothing in the cache yet.
+CHECKED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "kb", "checked")
 SHIPPED = "kb"  # the shipped folder's name in reports; an overlay called so is shown as ./kb
 
 

@@ -9,8 +9,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from ..facts.emulator.launch import ConstantLayout
-from ..facts.pipes import Clocks, L2Path, Latencies, Pattern, PipeTable, by_opcode, pattern
+from ..facts.pipes import (
+    Clocks,
+    ConstantLayout,
+    L2Path,
+    Latencies,
+    Pattern,
+    PipeTable,
+    by_opcode,
+    pattern,
+)
 from ..parsers.suggest import suggestion
 from .documents import Document, validate
 from .hardware_files import check_sources, entries, load_sources, read_file

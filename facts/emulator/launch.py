@@ -10,21 +10,12 @@ import numpy as np
 
 from ...parsers.record import dataclass
 from ..arguments import Argument
+from ..pipes import ConstantLayout
 from .values import Array, Cell
 
 WARP = 32
 POINTER_SPACING = 1 << 36  # far apart, so that no two arrays share a line
 FIRST_POINTER = 0x7F0000000000
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantLayout:
-    """Where constant bank 0 keeps what; offsets in bytes, per architecture."""
-
-    block: int
-    grid: int
-    stack: int
-    parameters: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kneck.parsers.errors import KnowledgeError
+from kneck.rules import cache
 from kneck.rules.cache import load_knowledge
 from kneck.rules.freeze import knowledge_to_json
 from kneck.rules.load import load
@@ -52,12 +53,25 @@ def test_the_cache_gives_the_same_knowledge(
     assert kept.vocabulary == fresh.vocabulary
 
 
-def test_the_shipped_knowledge_survives_the_cache(environ: dict[str, str]) -> None:
+def test_the_shipped_knowledge_survives_the_cache(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "CHECKED", str(tmp_path / "no build was here"))
     folders = knowledge_folders((), {})
     fresh = load(folders)
     load_knowledge(folders, environ)
     kept = load_knowledge(folders, environ)
     assert (kept.rules, kept.method, kept.folders) == (fresh.rules, fresh.method, fresh.folders)
+
+
+def test_what_the_build_checked_is_read_where_the_cache_is_empty(
+    folder: KnowledgeFolder, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = load_knowledge([folder], environ)
+    monkeypatch.setattr(cache, "CHECKED", str(cached(environ)[0].parent))
+    monkeypatch.setattr("kneck.rules.load.load", lambda _: pytest.fail("read again"))
+    kept = load_knowledge([folder], {"KNECK_CACHE_DIR": "off"})
+    assert as_json(kept) == as_json(fresh)
 
 
 def test_a_warm_cache_needs_no_parser(folder: KnowledgeFolder, environ: dict[str, str]) -> None:

@@ -16,14 +16,9 @@ from numpy.typing import NDArray
 from kneck.facts.arguments import Argument
 from kneck.facts.constant_banks import compiler_constants
 from kneck.facts.emulator.emulate import emulate
-from kneck.facts.emulator.launch import (
-    ConstantLayout,
-    Launch,
-    Sample,
-    natural_offsets,
-    parameter_bytes,
-)
+from kneck.facts.emulator.launch import Launch, Sample, natural_offsets, parameter_bytes
 from kneck.facts.emulator.values import known_in, plain_values
+from kneck.facts.pipes import ConstantLayout
 from kneck.parsers.listing import Function, Listing
 from kneck.parsers.sass import parse_sass
 from kneck.parsers.tools import find_tool
