@@ -20,6 +20,7 @@ READ_ALL = """
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(sys.argv[1]) / "src"))
 import kneck
 
 kneck.__path__.append(sys.argv[1])  # the rooms stand beside src
@@ -47,7 +48,7 @@ class CheckedKnowledge(BuildHookInterface[Any]):
         target = root / TARGET
         shutil.rmtree(target, ignore_errors=True)
         with tempfile.TemporaryDirectory() as cache:
-            environment = {**os.environ, "KNECK_CACHE_DIR": cache, "PYTHONPATH": str(root / "src")}
+            environment = {**os.environ, "KNECK_CACHE_DIR": cache}
             command = [sys.executable, "-c", READ_ALL, str(root)]
             subprocess.run(command, env=environment, check=True)
             target.mkdir()
