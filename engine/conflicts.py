@@ -1,7 +1,8 @@
 """How strategies and pitfalls stand to each other: as declared, and as inference shows.
 
 Derived relations come from applying a strategy's side effects and inferring again:
-- a pitfall or limitation that fires now: the strategy conflicts with it;
+- a pitfall or limitation that fires now: the strategy conflicts with it (a note only where some
+  rule declares a conflict with it: others tell of the analysis, or that enough was done);
 - a strategy that fires now: the first enables it (where no pitfall fires with it: what repairs
   damage is not enabled by it);
 - a strategy that is silent now: they compete where both change the same fact or silence each
@@ -12,11 +13,12 @@ Derived relations come from applying a strategy's side effects and inferring aga
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..facts.derive import Derivation
+from ..parsers.expression_tree import evaluate
+from ..parsers.record import dataclass
 from ..rules.model import Edge, Relation, Rule
 from .effects import Effect, effect_of, support_of
 from .infer import Inference
@@ -73,7 +75,7 @@ def _derived(fired: Sequence[Rule], effects: Mapping[str, Effect]) -> Iterator[R
         effect = effects.get(rule.id)
         if effect is None:
             continue
-        damage = effect.newly_fired(WARNINGS)
+        damage = [rule for rule in effect.newly_fired(WARNINGS) if _harms(rule, effect.before)]
         for pitfall in damage:
             because = f"{effect.told(pitfall)}, {pitfall.id} fires"
             yield Related((rule.id, pitfall.id), "conflicts", because, False)
@@ -87,6 +89,14 @@ def _derived(fired: Sequence[Rule], effects: Mapping[str, Effect]) -> Iterator[R
                 because = f"{effect.told(other)}, {other.id} no longer applies"
                 kind: Relation = "competes" if mutual else "supersedes"
                 yield Related((rule.id, other.id), kind, because, False)
+
+
+def _harms(warning: Rule, inference: Inference) -> bool:
+    """Tell whether it costs something that a warning fires now."""
+    if warning.severity != "note":
+        return True
+    rules = inference.knowledge.rules
+    return any(e.kind == "conflicts" and e.to == warning.id for r in rules for e in r.edges)
 
 
 def _joint(
@@ -106,7 +116,8 @@ def _joint(
             for rule in (one, two)
             for pitfall in effects[rule.id].newly_fired(["pitfall"])
         }
-        new = [] if both is None else both.newly_fired(["pitfall"])
+        newly = [] if both is None else both.newly_fired(["pitfall"])
+        new = [pitfall for pitfall in newly if _harms(pitfall, inference)]
         for pitfall in new:
             if both is not None and pitfall.id not in alone:
                 because = f"together {both.told(pitfall)}, {pitfall.id} fires"
@@ -132,6 +143,8 @@ def _declared(inference: Inference, effects: Mapping[str, Effect]) -> Iterator[R
         if rule.kind not in ("strategy", "pitfall") or not inference.has_fired(rule.id):
             continue
         for edge in rule.edges:
+            if any(evaluate(c.expression, inference.facts.value) is False for c in edge.when):
+                continue
             other = inference.knowledge.by_id[edge.to]
             effect = effects.get(rule.id)
             if _matters(rule, other, edge.kind, inference, effect):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from math import inf, prod
 
+from ..parsers.record import dataclass
 from .conflicts import Related
 from .infer import Inference
 from .rank import Ranked
@@ -32,6 +33,7 @@ class _Candidate:
     high: float
     promised: bool  # a range; a ceiling alone promises nothing and adds nothing
     ceiling: str | None
+    nested: bool  # the ceiling is a fact: one of the whole time, and what it allows is shared
     cap: float | None  # as a factor
 
 
@@ -39,7 +41,8 @@ def plan(ranked: Sequence[Ranked], edges: Sequence[Related], inference: Inferenc
     """Choose the strategies that gain most together and do not exclude each other.
 
     Refuted strategies, those that promise a loss, and those that lead to a pitfall of severity
-    "error" are left out. Strategies under the same ceiling gain no more than it together.
+    "error" are left out. Strategies under the same ceiling share what it allows: each takes its
+    part of the time that the others leave above it.
     """
     fatal = _fatal(edges, inference)
     candidates = [
@@ -71,6 +74,7 @@ def _candidate(item: Ranked) -> _Candidate:
         1 + (gain.high or 0.0) / 100 if promised else 1.0,
         promised,
         str(cap) if cap is not None and gain.cap is not None else None,
+        cap is not None and cap.tree[0] == "name",
         None if gain.cap is None else 1 + gain.cap / 100,
     )
 
@@ -134,18 +138,41 @@ def _score(chosen: Sequence[_Candidate]) -> Score:
 
 
 def _together(chosen: Sequence[_Candidate], end: str) -> float:
-    """Multiply the gain factors; those under one ceiling reach no further than it."""
-    by_ceiling: dict[str, float] = {}
-    caps: dict[str, float] = {}
+    """Combine the gain factors; those under one ceiling share what it allows.
+
+    Ceilings that are facts (headroom.roof, headroom.problem) are distances of the whole time, so
+    what stays below the nearer one counts as one gain under the farther one. Another cap (a ratio
+    of two peaks) moves the ceiling itself, and its gain multiplies.
+    """
+    factors: dict[tuple[bool, float | None, str], list[float]] = {}
     for candidate in chosen:
-        shared = candidate.ceiling or candidate.id
-        by_ceiling[shared] = by_ceiling.get(shared, 1.0) * float(getattr(candidate, end))
-        if candidate.ceiling and candidate.cap is not None:
-            caps[shared] = candidate.cap
-    total = 1.0
-    for shared, factor in by_ceiling.items():
-        total *= min(factor, caps.get(shared, factor))
-    return total
+        nested = candidate.nested and candidate.cap is not None
+        key = (nested, candidate.cap, "" if nested else candidate.ceiling or candidate.id)
+        factors.setdefault(key, []).append(float(getattr(candidate, end)))
+    total = reached = 1.0
+    for (nested, cap, _), found in sorted(factors.items(), key=lambda item: item[0][1] or inf):
+        if nested and cap is not None:
+            reached = _under(cap, [reached, *found])
+        else:
+            total *= prod(found) if cap is None else _under(cap, found)
+    return total * reached
+
+
+def _under(cap: float, factors: Sequence[float]) -> float:
+    """Combine gains below one ceiling: each removes its part of the time above the ceiling.
+
+    Of the time 1, 1 / cap is the ceiling's. A factor g alone removes 1 - 1/g of the rest; after
+    others it finds only what they left, and removes the same part of that. One factor is itself,
+    and none brings more than the cap.
+    """
+    moving = [factor for factor in factors if factor != 1]
+    if len(moving) < 2:
+        return min(cap, prod(moving))
+    above = 1 - 1 / cap
+    if above <= 0 or min(factors) <= 0:
+        return min(1.0, prod(factors))
+    left = prod(max(0.0, 1 - (1 - 1 / factor) / above) for factor in factors)
+    return 1 / (1 / cap + above * left)
 
 
 def _in_order(chosen: Sequence[str], edges: Iterable[Related]) -> tuple[str, ...]:

@@ -39,7 +39,12 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
             (n + "blocks_per_busiest_sm", n + "warps", o + "active_warps"),
             _resident,
         ),
-        Derivation(("headroom.problem",), ("roofline.attained_fraction",), _problem_headroom),
+        Derivation(
+            ("headroom.problem",),
+            (),
+            _problem_headroom,
+            ("roofline.attained_fraction", "baseline.gb_per_s", "roofline.peak_gb_per_s"),
+        ),
         Derivation(
             ("latency.ns",),
             (),
@@ -70,6 +75,12 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
             ("latency.warps_needed",),
             ("latency.bytes_needed", "arch.threads_per_warp", "loads.bytes_in_flight"),
             _warps_needed,
+        ),
+        Derivation(
+            ("pipeline.buffers",),
+            (),
+            _buffers,
+            ("loop.async_groups_left", "access.bulk.stage_bytes", "smem.per_block"),
         ),
         Derivation(
             ("tile.wait_fraction",),
@@ -138,10 +149,16 @@ def _resident(f: Mapping[str, Value]) -> Outputs:
 
 
 def _problem_headroom(f: Mapping[str, Value]) -> Outputs:
-    """To the roof of the problem: what lowers a bound of the code is held by this one alone."""
-    attained = float(f["roofline.attained_fraction"])
+    """To the roof of the problem: what lowers a bound of the code is held by this one alone.
+
+    Without a peak for the arithmetic, bytes at DRAM bandwidth are the least time that is known.
+    """
+    attained = f.get("roofline.attained_fraction")
     text = "measured time / time at the roof of the problem"
-    return {"headroom.problem": (max(1.0, 1 / attained) if attained else None, "", text)}
+    if attained is None and {"baseline.gb_per_s", "roofline.peak_gb_per_s"} <= f.keys():
+        attained = float(f["baseline.gb_per_s"]) / float(f["roofline.peak_gb_per_s"])
+        text = "measured time / time of the unique bytes at DRAM bandwidth"
+    return {"headroom.problem": (max(1.0, 1 / float(attained)) if attained else None, "", text)}
 
 
 def _latency(f: Mapping[str, Value]) -> Outputs:
@@ -184,6 +201,20 @@ def _warps_needed(f: Mapping[str, Value]) -> Outputs:
         return {"latency.warps_needed": (None, "warps", "nothing is loaded")}
     value = math.ceil(float(f["latency.bytes_needed"]) / per_warp)
     return {"latency.warps_needed": (value, "warps", "bytes needed / bytes that a warp has asked")}
+
+
+def _buffers(f: Mapping[str, Value]) -> Outputs:
+    """Groups under way at the wait, one being filled, one being read; or tiles that fit."""
+    left, stage, smem = (
+        f.get(name)
+        for name in ("loop.async_groups_left", "access.bulk.stage_bytes", "smem.per_block")
+    )
+    if left is not None:
+        return {"pipeline.buffers": (int(left) + 2, "", "groups left under way at the wait + 2")}
+    if stage and smem is not None:
+        tiles = int(float(smem) // float(stage))
+        return {"pipeline.buffers": (tiles, "", "shared memory / bytes of a bulk copy")}
+    return {"pipeline.buffers": (None, "", "no asynchronous copies in the loop")}
 
 
 def _wait(f: Mapping[str, Value]) -> Outputs:

@@ -95,12 +95,12 @@ class RuleCompiler:
             return None
         return suggest_fact(fault.at, self.vocabulary)
 
-    def _conditions(self, texts: list[str], index: int, key: str) -> tuple[Condition, ...]:
+    def _conditions(self, texts: list[str], *keys: Key) -> tuple[Condition, ...]:
         found = []
         for position, text in enumerate(texts):
-            at = (index, key, position)
+            at: tuple[Key, ...] = (*keys, position)
             if at not in self.document.values:  # one condition written without a list
-                at = (index, key)  # type: ignore[assignment]
+                at = keys
             checked = self.expression(text, *at, type="bool")
             if checked is None:
                 continue
@@ -191,7 +191,8 @@ class RuleCompiler:
                 if (*at, "id") in self.document.values:
                     place = self.document.place(*at, "id")
                 because = self._template(edge.because, *at, "because")
-                found.append(Edge(kind, edge.id, because, place.line, place.column))
+                when = self._conditions(edge.when, *at, "when")
+                found.append(Edge(kind, edge.id, because, place.line, place.column, when))
         return tuple(found)
 
     def _tests(self, cases: list[CaseDocument], index: int) -> tuple[RuleTest, ...]:

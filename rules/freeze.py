@@ -54,7 +54,7 @@ def _rule_to_json(rule: Rule) -> list[Any]:
         _template_to_json(rule.action),
         _template_to_json(rule.experiment),
         _gain_to_json(rule.gain),
-        [[e.kind, e.to, _template_to_json(e.because), e.line, e.column] for e in rule.edges],
+        [_edge_to_json(edge) for edge in rule.edges],
         rule.wrong_when,
         rule.evidence,
         [[dict(t.given), t.fires, t.because, t.arch, t.device, t.line] for t in rule.tests],
@@ -90,7 +90,7 @@ def _rule_from_json(data: list[Any]) -> Rule:
         action=_template_from_json(action),
         experiment=_template_from_json(experiment),
         gain=_gain_from_json(gain),
-        edges=tuple(Edge(e[0], e[1], _template_from_json(e[2]), e[3], e[4]) for e in edges),
+        edges=tuple(map(_edge_from_json, edges)),
         wrong_when=tuple(wrong),
         evidence=tuple(evidence),
         tests=tuple(RuleTest(*test) for test in tests),
@@ -108,6 +108,16 @@ def _gain_from_json(data: list[Any] | None) -> Gain | None:
         return None
     low, high, cap = map(_expression_from_json, data[:3])
     return Gain(low, high, cap, data[3])
+
+
+def _edge_to_json(edge: Edge) -> list[Any]:
+    when = [_condition_to_json(condition) for condition in edge.when]
+    return [edge.kind, edge.to, _template_to_json(edge.because), edge.line, edge.column, when]
+
+
+def _edge_from_json(data: list[Any]) -> Edge:
+    when = tuple(map(_condition_from_json, data[5]))
+    return Edge(data[0], data[1], _template_from_json(data[2]), data[3], data[4], when)
 
 
 def _condition_to_json(condition: Condition) -> list[Any]:

@@ -7,13 +7,13 @@ named tuples because a dataclass takes six times as long to define, and each com
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from ..facts.model import Fact, Value
 from ..parsers.expression_tree import Expression
+from ..parsers.record import dataclass
 from .vocabulary import FactType, Vocabulary
 
 Kind = Literal["verdict", "strategy", "pitfall", "limitation"]
@@ -64,13 +64,14 @@ class Gain(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A declared relation to another strategy or pitfall, with its reason."""
+    """A declared relation to another strategy or pitfall, with its reason; it holds under `when`."""
 
     kind: Relation
     to: str
     because: Template | None
     line: int
     column: int
+    when: tuple[Condition, ...] = ()
 
 
 class RuleTest(NamedTuple):

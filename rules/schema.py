@@ -61,6 +61,9 @@ class EdgeDocument(Strict):
     because: Text | None = Field(
         None, description="the reason, in numbers: text with {facts} in braces"
     )
+    when: Texts = Field(
+        default_factory=list, description="comparisons; the relation is left out where one fails"
+    )
 
 
 def _as_edges(value: Any) -> Any:

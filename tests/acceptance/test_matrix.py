@@ -169,6 +169,38 @@ def test_row_7_a_block_over_the_cliff_is_advised_to_shrink_or_to_do_more_work() 
     assert "accept one block per SM and raise the work per tile" in shrink.action
 
 
+def relation(diagnosis: Diagnosis, one: str, two: str) -> tuple[str, str]:
+    (edge,) = [edge for edge in diagnosis.conflicts if set(edge.between) == {one, two}]
+    return edge.kind, edge.because
+
+
+def test_two_ways_to_the_next_block_are_not_added_up() -> None:
+    diagnosis = diagnosed("hgemm_over_cliff")
+    kind, because = relation(diagnosis, "raise-occupancy", "shrink-smem-tile")
+    assert kind == "competes"
+    assert because.startswith("smem.per_block 61,440 -> 50,176 B: ")
+    assert "occupancy.blocks_per_sm 1 -> 2" in because
+    assert diagnosis.plan.strategies == ["raise-occupancy", "register-prefetch"]
+    high = diagnosis.plan.gain["high"]
+    assert high is not None and 100 < high < 100 * (2 * 1.18 - 1)  # under one roof, not 2 x 1.18
+    # shared memory is given up here, no register: nothing can spill
+    assert "spill-decides" not in {id for edge in diagnosis.conflicts for id in edge.between}
+
+
+def test_a_next_block_bought_with_registers_may_spill() -> None:
+    diagnosis = diagnosed("not_spilled", time_ms=12)
+    assert value(diagnosis, "occupancy.next.resource") == "registers"
+    kind, because = relation(diagnosis, "raise-occupancy", "spill-decides")
+    assert kind == "conflicts" and "registers per thread" in because
+
+
+def test_a_chain_that_its_pipe_outlasts_is_no_chain_to_split() -> None:
+    diagnosis = diagnosed("hgemm_over_cliff")  # 288 cycles of chain, 3,072 of the tensor pipe
+    failed = not_chosen(diagnosis, "more-ilp").why_not
+    assert "tile.recurrence_cycles" in " ".join(row.condition for row in failed)
+    assert "more-ilp" in chosen(diagnosed("chain"))
+
+
 def test_where_no_winner_emerges_an_isolating_experiment_is_named() -> None:
     diagnosis = diagnosed("hgemm_over_cliff")
     assert len(diagnosis.strategies) > 1

@@ -109,6 +109,19 @@ def test_two_strategies_that_only_together_do_harm_conflict(tmp_path: Path) -> N
     assert found[0][3].startswith("together smem.per_block 20,000 -> 60,000 B: smem.blocks 5 -> 1")
 
 
+@pytest.mark.parametrize(
+    ("severity", "declares", "ends"),
+    [("warning", False, ["cliff"]), ("note", False, []), ("note", True, ["cliff"])],
+)
+def test_a_note_is_damage_only_where_some_rule_says_so(
+    severity: str, declares: bool, ends: list[str], tmp_path: Path
+) -> None:
+    pitfall = f"id: cliff\nseverity: {severity}\nwhen: [smem.over_cliff]"
+    other = "id: other\nwhen: [tile.ratio > 5]" + "\nconflicts: [cliff]" * declares
+    rules = knowledge(tmp_path, CP_ASYNC, other, pitfalls=(pitfall,))
+    assert [edge[1] for edge in edges(rules, base())] == ends
+
+
 DECLARED = """
     id: caps
     when: [tile.ratio < 5]
@@ -126,6 +139,24 @@ def test_declared_relations_have_their_reason(tmp_path: Path) -> None:
         ("caps", "spills", "conflicts", "30 KiB are spilled"),
         ("caps", "tune", "supersedes", "Tune the loop (kb/strategies/rules.yaml:5)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "ends"),
+    [
+        ("tile.ratio < 5", ["spills", "tune"]),
+        ("tile.ratio > 5", ["tune"]),  # it fails, so the relation says nothing of this kernel
+        ("baseline.time_ms < 1", ["spills", "tune"]),  # it is not known, so it could hold
+    ],
+)
+def test_a_declared_relation_holds_under_its_own_condition(
+    condition: str, ends: list[str], tmp_path: Path
+) -> None:
+    declared = DECLARED.replace("{id: spills,", f"{{id: spills, when: {condition},")
+    rules = knowledge(tmp_path, declared, TUNE, pitfalls=(SPILLS,))
+    facts = base(tile__staged=True)
+    assert facts.value("baseline.time_ms") is None
+    assert [edge[1] for edge in edges(rules, facts)] == ends
 
 
 def test_a_declared_relation_to_a_strategy_that_does_not_fire_says_nothing(tmp_path: Path) -> None:
@@ -188,10 +219,3 @@ def test_what_if_can_supply_a_missing_fact() -> None:
     changed = what_if(start, {"smem.per_block": 50}, [BLOCKS])
     assert changed.value("smem.blocks") == 2
     assert "smem.blocks" not in changed.missing
-
-
-@pytest.mark.parametrize("severity", ["warning", "note"])
-def test_pitfalls_of_every_severity_give_edges(severity: str, tmp_path: Path) -> None:
-    pitfall = CLIFF_PITFALL.rstrip() + f"\n    severity: {severity}\n"
-    found = edges(knowledge(tmp_path, CP_ASYNC, pitfalls=(pitfall,)), base())
-    assert [edge[1] for edge in found] == ["over-smem-cliff"]

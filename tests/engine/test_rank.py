@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from kneck.engine.conflicts import Related
 from kneck.engine.infer import Inference, infer
-from kneck.engine.plan import Plan, _best, _Candidate, _excluded, _score, plan
+from kneck.engine.plan import Plan, _best, _Candidate, _excluded, _score, _under, plan
 from kneck.engine.rank import GainRange, Ranked, gain_range, rank
 from kneck.facts.model import Value
 
@@ -135,8 +136,45 @@ def test_a_shared_ceiling_is_not_added_twice(tmp_path: Path) -> None:
     )
     made = planned(found)
     assert made.strategies == ("a", "b", "c")
+    # a third of the time lies above the ceiling at 1.5; +50 % takes all of it
     assert made.high == pytest.approx(100 * (1.5 * 1.1 - 1))
-    assert made.low == pytest.approx(100 * (min(1.3 * 1.3, 1.5) * 1.1 - 1))
+    # +30 % takes 0.2308 of the time, 69 % of that third; twice leaves 9.5 % of it
+    above, taken = 1 - 1 / 1.5, 1 - 1 / 1.3
+    left = above * (1 - taken / above) ** 2
+    assert made.low == pytest.approx(100 * (1.1 / (1 / 1.5 + left) - 1))
+
+
+def test_what_stays_below_the_nearer_ceiling_counts_once_under_the_farther_one(
+    tmp_path: Path,
+) -> None:
+    values = FACTS | {"baseline.share": 3}
+    knowledge = knowledge_from(
+        tmp_path,
+        strategies=[
+            strategy("near", "{low: 40 %, high: 50 %, cap: headroom}"),
+            strategy("far", "{low: 100 %, high: 200 %, cap: baseline.share}"),
+        ],
+    )
+    made = planned(infer(facts(values), knowledge))
+    assert made.high == pytest.approx(200)  # not 1.5 times 3
+    assert made.low is not None and 100 < made.low < 100 * (1.4 * 2 - 1)
+
+
+@given(
+    st.floats(1.01, 20),
+    st.lists(st.floats(0.5, 20), min_size=1, max_size=5),
+)
+def test_gains_under_one_ceiling_stay_below_it_and_one_alone_is_itself(
+    cap: float, factors: list[float]
+) -> None:
+    within = [min(factor, cap) for factor in factors]
+    assert _under(cap, within[:1]) == pytest.approx(within[0])
+    together = _under(cap, within)
+    assert together <= cap * (1 + 1e-9)
+    gains = [factor for factor in within if factor >= 1]
+    if gains:
+        assert _under(cap, gains) >= max(gains) * (1 - 1e-9)
+        assert _under(cap, gains) <= prod(gains) * (1 + 1e-9)
 
 
 def test_what_enables_another_comes_before_it(tmp_path: Path) -> None:
@@ -179,17 +217,17 @@ def test_no_strategy_no_plan(tmp_path: Path) -> None:
 candidates = st.builds(
     lambda expected, ceiling: (expected, ceiling),
     st.sampled_from([1.0, 1.05, 1.1, 1.2, 1.4]),
-    st.sampled_from([None, ("x", 1.3), ("y", 1.15)]),
+    st.sampled_from([None, ("x", False, 1.3), ("y", True, 1.15), ("z", True, 1.45)]),
 )
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(candidates, max_size=8), st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7))))
 def test_the_search_finds_what_trying_every_set_finds(
-    drawn: list[tuple[float, tuple[str, float] | None]], pairs: set[tuple[int, int]]
+    drawn: list[tuple[float, tuple[str, bool, float] | None]], pairs: set[tuple[int, int]]
 ) -> None:
     made = [
-        _Candidate(f"s{i}", 1, expected, expected, expected > 1, *(ceiling or (None, None)))
+        _Candidate(f"s{i}", 1, expected, expected, expected > 1, *(ceiling or (None, False, None)))
         for i, (expected, ceiling) in enumerate(drawn)
     ]
     torn = [edge(f"s{a}", f"s{b}") for a, b in pairs if a != b]
