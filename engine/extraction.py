@@ -52,7 +52,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     options = option_facts(request, setting.most_threads)
     problem = problem_of(request, setting)
     code = code_of(opened, problem, setting)
-    measured = measure(opened, code, problem, {fact.name: fact for fact in options[0]})
+    measured = measure(opened, code, problem, {fact.name: fact for fact in options[0]}, setting)
     device = setting.hardware.device(code.device) if code.device is not None else None
     architecture = limiting_architecture(device, code.arch, setting)
     asked = asked_names(setting)

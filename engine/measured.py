@@ -46,7 +46,11 @@ def with_local_gpu(request: Request, setting: Setting) -> Request:
 
 
 def measure(
-    opened: Opened, code: Code, problem: Problem | None, launch: Mapping[str, Fact]
+    opened: Opened,
+    code: Code,
+    problem: Problem | None,
+    launch: Mapping[str, Fact],
+    setting: Setting,
 ) -> Measured:
     """Take every measurement that the request asks for; at most one of them gives the time."""
     request = opened.request
@@ -63,7 +67,7 @@ def measure(
     if request.bench is not None:
         return _harness(request, code, counters)
     if request.measure:
-        return _events(opened, code, problem, launch, counters)
+        return _events(opened, code, problem, launch, counters, setting)
     if counters is None or request.time_ms is not None:
         return Measured(counters=counters)
     return Measured(tuple(counter_time(counters)), counters)
@@ -96,13 +100,44 @@ def _events(
     problem: Problem | None,
     launch: Mapping[str, Fact],
     counters: CounterReading | None,
+    setting: Setting,
 ) -> Measured:
-    from ..facts.measure.bench_facts import bench_facts, require_steady, shape_in_words
+    from ..facts.measure.bench_facts import bench_facts, require_steady
 
     result = require_steady(time_kernel(opened, code, problem, launch))
-    words = shape_in_words(result)
-    remarks = [("measurement-unsteady", words)] if words else []
-    return Measured(tuple(bench_facts(result, "--measure")), counters, tuple(remarks))
+    remarks = tuple(remarks_on(result, code, setting))
+    return Measured(tuple(bench_facts(result, "--measure")), counters, remarks)
+
+
+def remarks_on(result: BenchResult, code: Code, setting: Setting) -> list[tuple[str, str]]:
+    """Say, as (id, text), what speaks against a time, and where the driver contradicts kneck."""
+    from ..facts.measure.bench_facts import occupancy_difference, shape_in_words
+
+    words = {
+        "measurement-unsteady": shape_in_words(result),
+        "occupancy-differs": occupancy_difference(_computed_blocks(result, code, setting), result),
+    }
+    return [(id, text) for id, text in words.items() if text is not None]
+
+
+def _computed_blocks(result: BenchResult, code: Code, setting: Setting) -> int | None:
+    """Give kneck's own blocks per SM on the GPU that ran the kernel; None: it has no file."""
+    from ..facts.occupancy import occupancy
+
+    architecture = setting.hardware.architecture(result.device.arch)
+    barriers = next((r.barriers for r in code.records if r.barriers is not None), 1)
+    function, launch = result.function, result.launch
+    if architecture is None:
+        return None
+    return occupancy(
+        architecture.limits,
+        function.registers,
+        launch.threads,
+        function.static_smem,
+        launch.dynamic_smem,
+        launch.carveout,
+        max(1, barriers),
+    ).blocks_per_sm
 
 
 def time_kernel(

@@ -27,13 +27,13 @@ from .options import INPUT, LAUNCH, deliver, request_from, with_options
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of the terminal.")
 def command(target: str, cache: str, format_: str, output: str | None, **options: Any) -> None:
     """Time one kernel: warm-up until stable, then until the median is known within 1 %."""
-    from ...facts.measure.bench_facts import bench_facts, require_steady, shape_in_words
+    from ...facts.measure.bench_facts import bench_facts, require_steady
     from ...facts.option_facts import option_facts
     from .. import numbers as n
     from ..code import code_of
     from ..extraction import problem_of
     from ..knowledge import load_setting
-    from ..measured import time_kernel
+    from ..measured import remarks_on, time_kernel
     from ..target import opened
 
     request = request_from(target, options)
@@ -44,12 +44,12 @@ def command(target: str, cache: str, format_: str, output: str | None, **options
         launch = {fact.name: fact for fact in option_facts(ready.request)[0]}
         result = require_steady(time_kernel(ready, code, problem, launch, cache))
     facts = bench_facts(result, "kneck bench")
-    words = shape_in_words(result)
+    remarks = [text for _, text in remarks_on(result, code, setting)]
     if format_ == "json":
         document = {
             "kernel": code.name,
             "facts": [{"name": f.name, "value": f.value, "unit": f.unit} for f in facts],
-            "remarks": [words] if words else [],
+            "remarks": remarks,
         }
         deliver(json.dumps(document, indent=2) + "\n", output)
         return
@@ -60,4 +60,4 @@ def command(target: str, cache: str, format_: str, output: str | None, **options
         "",
         *(f"  {f.name:<36}{n.anything(f.value)} {f.unit}".rstrip() for f in facts),
     ]
-    deliver("\n".join([*lines, *([f"\nwarning: {words}"] if words else [])]) + "\n", output)
+    deliver("\n".join([*lines, *(f"\nwarning: {text}" for text in remarks)]) + "\n", output)

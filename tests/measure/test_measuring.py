@@ -16,6 +16,7 @@ from kneck.facts.measure.device import DeviceInfo, Launch, SensorReading
 from kneck.facts.model import Fact, Source
 from kneck.parsers.errors import KneckError, MissingProgramError, Place
 
+from ..acceptance.cases import cubin, run
 from .fake_driver import FakeKernel, with_support
 
 HARNESS = f"{sys.executable} -c 'print(\"kernel: 498 us\")'"
@@ -55,21 +56,54 @@ def test_bench_without_nvml_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.exit_status == 3
 
 
-@pytest.mark.usefixtures("fake_gpu")
-def test_bench_gives_a_typed_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Sensors:
-        def __enter__(self) -> Sensors:
-            return self
+class Sensors:
+    def __enter__(self) -> Sensors:
+        return self
 
-        def __exit__(self, *error: object) -> None:
-            return None
+    def __exit__(self, *error: object) -> None:
+        return None
 
-        def read(self) -> SensorReading:
-            return SensorReading(1980.0, 3201.0, 40.0, 100.0)
+    def read(self) -> SensorReading:
+        return SensorReading(1980.0, 3201.0, 40.0, 100.0)
 
+
+@pytest.fixture
+def sensors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "open_sensors", lambda device: Sensors())
+
+
+@pytest.mark.usefixtures("fake_gpu", "sensors")
+def test_bench_gives_a_typed_result() -> None:
     result = bench()
     assert result.time_ms == pytest.approx(0.5) and result.device.arch == "sm_90"
+
+
+@pytest.mark.usefixtures("sensors")
+@pytest.mark.parametrize(("told", "is_said"), [(2, True), (8, False)])
+def test_where_the_driver_fits_other_blocks_than_computed_it_is_said(
+    told: int, is_said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = with_support(FakeKernel("saxpy", (8, 8, 4, 4), lambda launch: 0.5))
+    driver.blocks_per_sm = told
+    monkeypatch.setattr(measuring, "open_gpu", lambda ordinal=0: Gpu(ordinal, driver))
+    words = "the driver fits 2 blocks of saxpy on an SM, kneck computes 8"
+    launch = (
+        "--grid",
+        "4096",
+        "--block",
+        "256",
+        "--problem",
+        "elementwise:n=1048576,reads=2,writes=1,flops=2",
+    )
+    arguments = ("--args", "f32[n], f32[n], f32=2.0, i32 n")
+    timed = run("bench", cubin("saxpy", "sm_90"), *launch, *arguments)
+    judged = run("infer", cubin("saxpy", "sm_90"), *launch, *arguments, "--measure")
+    assert (timed.err, judged.err) == ("", "")
+    assert (f"warning: {words}" in timed.out, words in unwrapped(judged.out)) == (is_said, is_said)
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_the_cubin_s_parameters_are_checked_before_the_gpu_is_touched() -> None:
