@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ..facts.anchor import FlopsOf
@@ -18,11 +18,14 @@ from ..facts.launch_work import LaunchWork, launch_work
 from ..facts.model import Fact, Missing
 from ..facts.occupancy import occupancy
 from ..facts.problem import Problem
+from ..facts.remedies import Figures
+from ..facts.remedy_facts import BoundsOf, remedy_facts
 from ..facts.request import Request
 from ..facts.time_anchor import anchor_on_time
 from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.errors import KneckError
 from ..parsers.listing import Function, Instruction, ResourceRecord
+from ..parsers.record import dataclass
 from .knowledge import Setting
 
 PRECISION = "roofline.precision"
@@ -54,6 +57,7 @@ class Emulated:
 
     work: LaunchWork
     limits: tuple[Bound, ...]
+    bounds_of: BoundsOf
 
 
 def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
@@ -63,7 +67,8 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
         gaps = tuple(Missing(name, found.because, found.needs) for name in ACCESS_NAMES)
         return replace(code, missing=code.missing + gaps)
     facts, missing = work_facts(found.work, found.limits)
-    return _with(code, launched.function, found, facts, missing)
+    more = remedy_facts(found.work, found.bounds_of, figures_of(setting))
+    return _with(code, launched.function, found, facts + more[0], missing + more[1])
 
 
 def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap:
@@ -94,7 +99,27 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
     if request.time_ms is not None and not found.scale_known:
         chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
         found = anchor_on_time(found, bounds_of, chain, request.time_ms)
-    return Emulated(found, bounds_of(found.work, request.time_ms))
+    return Emulated(
+        found,
+        bounds_of(found.work, request.time_ms),
+        lambda work: bounds_of(work, request.time_ms),
+    )
+
+
+def figures_of(setting: Setting) -> Figures:
+    """Give the method's figures that remedies rest on."""
+
+    def figure(name: str) -> float:
+        value = setting.method(name)
+        assert isinstance(value, (int, float)), name
+        return float(value)
+
+    return Figures(
+        figure("shared_load_ratio_low"),
+        figure("row_tile_loads"),
+        figure("larger_tile_traffic"),
+        figure("random_atomic_ways"),
+    )
 
 
 def _chip(device: Device, setting: Setting) -> Chip:

@@ -14,6 +14,7 @@ NAMES = (
     "tile.recurrence_cycles",
     "tile.stages_through_shared",
     "tile.loads_in_flight",
+    "tile.stages_narrower",
 )
 
 
@@ -39,6 +40,12 @@ def dependence_facts(
         Fact(
             "tile.stages_through_shared",
             found.stages_global_through_shared,
+            "",
+            at_addresses(found.staged_stores),
+        ),
+        Fact(
+            "tile.stages_narrower",
+            found.stages_narrower,
             "",
             at_addresses(found.staged_stores),
         ),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..parsers.collector import collector_paused
 from ..parsers.record import dataclass
+from .accesses import width_of
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
 from .dep_stalls import Stall, StallRow, stall_rows, stalls
-from .dep_steps import Steps
+from .dep_steps import Step, Steps
 from .dep_timing import Timing
 from .dep_waits import InFlight, Wait, loads_in_flight, staged_stores, waits
 from .loop_roles import Roles
@@ -35,6 +38,7 @@ class Dependences:
     in_flight: InFlight
     staged_stores: tuple[int, ...]
     stages_global_through_shared: bool
+    stages_narrower: bool  # a value is stored in smaller pieces than it was loaded in
 
     def reducible_cycles(self, opcode: str) -> int | None:
         """Give the cycles per iteration that could go on all instructions of an opcode."""
@@ -86,7 +90,16 @@ def _dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -
         in_flight=loads_in_flight(walked, roles),
         staged_stores=staged,
         stages_global_through_shared=bool(staged) and not copies,
+        stages_narrower=_narrower(walked, staged, roles),
     )
+
+
+def _narrower(walked: Sequence[Step], staged: Sequence[int], roles: Roles) -> bool:
+    """Compare the narrowest store of loaded values with the widest load of the loop."""
+    loads = [width_of(step.instruction) for step in walked if roles.of(step.instruction).is_load]
+    addresses = set(staged)
+    stores = [width_of(s.instruction) for s in walked if s.instruction.address in addresses]
+    return bool(stores and loads) and min(stores) < max(loads)
 
 
 def _positions(loops: Loops, block: int) -> range:

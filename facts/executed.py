@@ -8,12 +8,13 @@ either, the launch gives the least that must run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
+from .emulator.launch import WARP
 from .spans import Span
 
 Basis = Literal["emulation", "anchor", "time", "launch"]
@@ -57,6 +58,26 @@ def block_counts(emulation: Emulation) -> list[float]:
             warps = by_lanes[key] = float(np.dot(lanes.warps, weights))
         counts[index] += weight * warps
     return counts
+
+
+def lane_shares(emulation: Emulation) -> dict[int, float]:
+    """Give the share of lanes that are on, by instruction, over all warps that run it.
+
+    Lanes that a guard turns off count as on: they go the same way.
+    """
+    log, weights = emulation.log, emulation.launch.weights
+    blocks = emulation.program.blocks
+    on, all_ = [0.0] * len(blocks), [0.0] * len(blocks)
+    for index, lanes, weight in zip(log.blocks, log.lanes, log.weights, strict=True):
+        on[index] += weight * float(np.dot(lanes.threads, weights))
+        all_[index] += weight * WARP * float(np.dot(lanes.warps, weights))
+    code = emulation.program.function.instructions
+    return {
+        code[position].address: on[block.index] / all_[block.index]
+        for block in blocks
+        if all_[block.index]
+        for position in range(block.first, block.end)
+    }
 
 
 def from_emulation(emulation: Emulation, extra_doubts: Sequence[str] = ()) -> Executed:

@@ -68,7 +68,8 @@ def traffic(
         dram = Span(min(dram.low, problem_bytes), problem_bytes, max(dram.high, problem_bytes))
         fetched, written = fetched * share, written * share
     extra = fetched * path.dram_tags_per_line + written * path.dram_tags_per_written_line
-    unique = sum(distinct_bytes(one, grid, sizes.get(one.array)) for one in prints)
+    reads = [one for one in prints if not one.writes]
+    unique = sum(distinct_bytes(one, grid, sizes.get(one.array)) for one in reads)
     cached = any(a.kind == "load" and a.space == "global" for a in accesses)
     if cached and unique:  # blocks of an SM may find each other's lines in L1
         shared = min(1.0, unique / SECTOR_BYTES / sectors.value) if sectors.value else 1.0

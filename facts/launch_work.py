@@ -7,10 +7,12 @@ counts are anchored on the problem's operations or bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
 
 from ..parsers.listing import Function
+from ..parsers.record import dataclass
 from .accesses import Access, collect
 from .anchor import Anchor, FlopsOf, byte_anchor, flop_anchor, scale_accesses, scaled
 from .bounds import Chip, Work
@@ -22,7 +24,11 @@ from .footprint import Footprint, footprints, kept_in_l1
 from .l1_cache import Hits, capacity_lines, simulate
 from .l2 import Traffic, traffic
 from .launch_arguments import IN_ORDER, LaunchSpec, Settings, Task, make_launch
+from .merging import Merge, mergeable
 from .pipes import PipeTable
+from .spans import NOTHING, Span
+
+Flow = Callable[[Sequence[Access], Mapping[int, Hits]], Traffic | None]
 
 
 @dataclass(frozen=True)
@@ -35,9 +41,22 @@ class LaunchWork:
     anchor: Anchor | None
     scale_known: bool  # counts rest on arguments, operations or bytes
     notes: tuple[str, ...]
+    flow: Flow  # the traffic of other accesses in the same launch
+    flops_of: FlopsOf
     footprints: tuple[Footprint, ...] = ()
     sizes: Mapping[int, int] = field(default_factory=dict)  # bytes by array
     blocks_per_sm: int = 1
+
+    @cached_property
+    def merges(self) -> tuple[Merge, ...]:
+        """Accesses of one lane that a wider one could replace."""
+        return mergeable(self.emulation)
+
+    def products(self, counts: Mapping[int, Span]) -> float:
+        """Add up the executions of instructions that do the kernel's arithmetic."""
+        code = self.work.function.instructions
+        done = (counts.get(i.address, NOTHING).value for i in code if self.flops_of(i))
+        return sum(done)
 
 
 def launch_work(
@@ -81,14 +100,17 @@ def launch_work(
     on_sm = lines * max(1, resident)
     kept = kept_in_l1(prints, sizes, on_sm, chip.sm_count, launch.blocks)
     hits = simulate(emulation, lines, kept)
-    flow = _traffic(
-        emulation, accesses, hits, prints, sizes, task, chip, pipes, max(1, resident),
-        spec.arguments is None,
-    )  # fmt: skip
-    work = Work(function, executed, accesses, flow, task.bytes)
+
+    def flow(accesses: Sequence[Access], hits: Mapping[int, Hits]) -> Traffic | None:
+        return _traffic(
+            emulation, accesses, hits, prints, sizes, task, chip, pipes, max(1, resident),
+            spec.arguments is None,
+        )  # fmt: skip
+
+    work = Work(function, executed, accesses, flow(accesses, hits), task.bytes)
     return LaunchWork(
-        work, emulation, hits, anchor, scale_known, tuple(notes), tuple(prints), sizes,
-        spec.blocks_per_sm,
+        work, emulation, hits, anchor, scale_known, tuple(notes), flow, flops_of,
+        tuple(prints), sizes, spec.blocks_per_sm,
     )  # fmt: skip
 
 

@@ -7,28 +7,35 @@ side by side, and the first of them aligned for the wider access every time it r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..parsers.record import dataclass
 from .accesses import width_of
 from .emulator.emulate import Emulation
 from .emulator.trace import Touch
 from .emulator.values import known_in, plain_values
+from .warp_requests import stacked
+from .wavefronts import bank_wavefronts, stage_wavefronts
 
 WIDEST = 16  # bytes that one lane moves at most
+SHARED = frozenset({"LDS", "STS"})
 MERGED = frozenset({"LDG", "STG", "LDS", "STS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Instructions, in the order of their places, and the bytes per lane of the wider access."""
+    """Instructions, in the order of their places, and the bytes per lane of the wider access.
+
+    `passes`: wavefronts of the wider access over those of all that it replaces; below 1 where
+    lanes take the same bytes, 1 where each takes its own.
+    """
 
     addresses: tuple[int, ...]
     mnemonic: str
     width: int
     wider: int
-    executions: float  # of one of them, over the emulated blocks
+    passes: float
 
 
 def mergeable(emulation: Emulation) -> tuple[Merge, ...]:
@@ -48,7 +55,8 @@ def mergeable(emulation: Emulation) -> tuple[Merge, ...]:
             continue
         seen.add(block)
         for group in _groups(touches):
-            for merge in _runs(group):
+            for run in _runs(group):
+                merge = _merge(run, emulation)
                 found[merge.addresses] = merge
     return tuple(merge for key, merge in sorted(found.items()) if key not in refuted)
 
@@ -69,19 +77,19 @@ def _places(touch: Touch) -> np.ndarray:
     return plain_values(touch.low, touch.lanes.shape)[touch.lanes].astype(np.int64)
 
 
-def _runs(group: Sequence[Touch]) -> list[Merge]:
+def _runs(group: Sequence[Touch]) -> list[list[Touch]]:
     """Cut a group into aligned runs of four or two neighbours."""
     width = width_of(group[0].instruction)
     places = {id(touch): _places(touch) for touch in group}
     ordered = sorted(group, key=lambda touch: int(places[id(touch)][0]))
-    found: list[Merge] = []
+    found: list[list[Touch]] = []
     at = 0
     while at < len(ordered):
         taken = 1
         for count in (WIDEST // width, 2):
             run = ordered[at : at + count]
             if count > 1 and len(run) == count and _is_run([places[id(t)] for t in run], width):
-                found.append(_merge(run, width))
+                found.append(list(run))
                 taken = count
                 break
         at += taken
@@ -95,10 +103,27 @@ def _is_run(places: Sequence[np.ndarray], width: int) -> bool:
     )
 
 
-def _merge(run: Sequence[Touch], width: int) -> Merge:
+def _merge(run: Sequence[Touch], emulation: Emulation) -> Merge:
+    width = width_of(run[0].instruction)
+    wider = width * len(run)
+    apart = sum(_passes(touch, width, emulation) for touch in run)
+    together = _passes(run[0], wider, emulation)
     addresses = tuple(touch.instruction.address for touch in run)
-    weight = sum(touch.weight for touch in run) / len(run)
-    return Merge(addresses, run[0].instruction.mnemonic, width, width * len(run), weight)
+    return Merge(addresses, run[0].instruction.mnemonic, width, wider, together / apart)
+
+
+def _passes(touch: Touch, width: int, emulation: Emulation) -> float:
+    """Count wavefronts as if each lane moved so many bytes from its place on."""
+    opcode = touch.instruction.opcode
+    total = 0.0
+    for requests in stacked(emulation, [touch]):
+        lanes, active = requests.addresses, requests.active
+        if opcode in SHARED:
+            found = bank_wavefronts(lanes, active, width, opcode == "LDS")
+        else:
+            found = stage_wavefronts(lanes, active, width)
+        total += float(found.sum())
+    return total
 
 
 def _still_aligned(merge: Merge, touches: Sequence[Touch]) -> bool:
