@@ -7,6 +7,7 @@ stands for itself.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 
 from ..parsers.listing import Instruction, Operand
@@ -36,6 +37,7 @@ class Values:
         self.flow = loops.flow
         self.accesses = Accesses(self.flow.function.instructions, rules)
         self._at_entry: dict[tuple[int, int], Linear] = {}
+        self._writes_in_block: dict[int, dict[int, list[int]]] = {}
         self._written_in_block: dict[int, frozenset[int]] = {}
         self._written_in_loop: dict[int, frozenset[int]] = {}
         self._depth = 0
@@ -118,8 +120,7 @@ class Values:
 
     def _written(self, block: int) -> frozenset[int]:
         if block not in self._written_in_block:
-            span = self.flow.blocks[block]
-            written = {w for p in range(span.first, span.end) for w in self.access(p).writes}
+            written = set(self._writes(block))
             self._written_in_block[block] = frozenset(written)
             routine = self.flow.calls.get(block)
             if routine is not None:
@@ -128,17 +129,25 @@ class Values:
             self._written_in_block[block] = frozenset(written)
         return self._written_in_block[block]
 
+    def _writes(self, block: int) -> dict[int, list[int]]:
+        """Map each register that a block writes to the positions, in order."""
+        found = self._writes_in_block.get(block)
+        if found is None:
+            found = self._writes_in_block[block] = {}
+            span = self.flow.blocks[block]
+            for position in range(span.first, span.end):
+                for register in self.access(position).writes:
+                    found.setdefault(register, []).append(position)
+        return found
+
     def _last_write(self, register: int, block: int, before: int) -> int | None:
         """Give the last write in a block before a position; a call may write anything."""
         span = self.flow.blocks[block]
         if before == span.end and self._calls_over(register, block):
             return span.end - 1
-        if register not in self._written(block):
-            return None
-        for position in range(before - 1, span.first - 1, -1):
-            if register in self.access(position).writes:
-                return position
-        return None
+        positions = self._writes(block).get(register, ())
+        before_it = bisect_left(positions, before)
+        return positions[before_it - 1] if before_it else None
 
     def _calls_over(self, register: int, block: int) -> bool:
         """Tell whether the block ends in a call that may have changed a register."""
