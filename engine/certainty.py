@@ -57,7 +57,8 @@ def _classes(inference: Inference, margin: float) -> set[object]:
     found: set[object] = set()
     for values in product(*ends):
         moved = [_moved(base, side, value) for side, value in zip(SIDES, values, strict=True)]
-        facts = evaluate_rules(inference.knowledge, base.with_facts(moved)).facts
+        known = inference.evaluation
+        facts = evaluate_rules(inference.knowledge, base.with_facts(moved), known).facts
         found.add(facts.value(VERDICT))
     return found
 

@@ -106,9 +106,8 @@ def effect_of(
     changes = {name: v for name, v in changes.items() if v != inference.facts.value(name)}
     if not changes:
         return None
-    after = infer(
-        what_if(base, changes, derivations, inference.knowledge.vocabulary), inference.knowledge
-    )
+    knowledge = inference.knowledge
+    after = infer(what_if(base, changes, derivations, knowledge.vocabulary), knowledge, inference)
     return Effect(changes, inference, after)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.model import FactBase
 from ..parsers.record import dataclass
 from ..rules.model import Kind, Knowledge, Rule
-from .evaluate import Outcome, evaluate_rules
+from .evaluate import Evaluation, Outcome, evaluate_rules
 from .rete import EngineError, Firing, network
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class Inference:
         """Tell whether the rule with this id fired."""
         return self.outcomes[rule].state == "fired"
 
+    @property
+    def evaluation(self) -> Evaluation:
+        """Give what the evaluator found, for evaluations of facts that differ little."""
+        return Evaluation(self.base, self.facts, self.outcomes)
+
     @cached_property
     def derivation(self) -> nx.DiGraph[str]:
         """The graph fact -> firing -> fact; see `engine.derivation`."""
@@ -53,13 +58,15 @@ class Inference:
         return derivation(self)
 
 
-def infer(facts: FactBase, knowledge: Knowledge) -> Inference:
+def infer(facts: FactBase, knowledge: Knowledge, near: Inference | None = None) -> Inference:
     """Run the rules over the facts, in durable_rules and in the evaluator, and compare.
 
+    `near` is an inference on facts that differ little: the evaluator looks at the difference only.
     Raises KnowledgeError where rules contradict each other, EngineError where the two differ.
     """
     check_types(facts, knowledge)
-    evaluation = evaluate_rules(knowledge, facts)
+    known = near.evaluation if near is not None and near.knowledge is knowledge else None
+    evaluation = evaluate_rules(knowledge, facts, known)
     firings = network(knowledge).run(facts)
     compare(frozenset(firing.rule for firing in firings), evaluation.fired)
     return Inference(knowledge, facts, evaluation.facts, evaluation.outcomes, firings)

@@ -32,7 +32,7 @@ from .encoding import (
     Texts,
     check_hashes,
 )
-from .evaluate import lacking, outcome
+from .evaluate import fails, lacking, outcome
 from .memory import WorkingMemory
 
 STATE = "0"  # the session that durable_rules opens for messages without a session id
@@ -134,13 +134,20 @@ class _Ruleset:
             self.used = False
 
 
+class _BareMemory(WorkingMemory):
+    """A working memory that is thrown away after the run: nobody asks where a fact came from."""
+
+    def _inputs(self, rules: Sequence[Rule]) -> tuple[str, ...]:
+        return ()
+
+
 class _Run:
     """One inference: the working memory, filled stratum by stratum from what fires."""
 
     def __init__(self, network: Network, knowledge: Knowledge, base: FactBase) -> None:
         self.network = network
         self.knowledge = knowledge
-        self.memory = WorkingMemory(knowledge, base)
+        self.memory = _BareMemory(knowledge, base)
         self.texts = Texts(network.texts.numbers)
         self.fired: dict[str, Firing] = {}
         self.asserted: list[set[str]] = [set() for _ in network.rulesets]
@@ -154,6 +161,8 @@ class _Run:
         return tuple(self.fired.values())
 
     def _lacks(self, rule: Rule) -> Sequence[str] | None:
+        if fails(rule, self.memory):
+            return None
         return lacking(outcome(rule, self.memory), self.memory)
 
     def _fire(self, index: int, ruleset: _Ruleset, stratum: int) -> None:

@@ -8,6 +8,7 @@ An expression is a nested tuple, so that it can be compared, hashed and kept as 
 from __future__ import annotations
 
 import math
+import operator as operators
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -83,14 +84,16 @@ def evaluate_tree(tree: Tree, lookup: Lookup) -> Scalar | None:
         if not isinstance(condition, bool):
             return None
         return evaluate_tree(tree[2] if condition else tree[3], lookup)
+    if operator in _COMPARE:
+        left = evaluate_tree(tree[1], lookup)
+        right = None if left is None else evaluate_tree(tree[2], lookup)
+        return None if right is None else compare(operator, left, right)
     operands = []
     for operand in tree[1:]:
         found = evaluate_tree(operand, lookup)
         if found is None:
             return None
         operands.append(found)
-    if operator in COMPARISONS:
-        return compare(operator, operands[0], operands[1])
     if operator == "not":
         return not operands[0] if isinstance(operands[0], bool) else None
     return _arithmetic(operator, operands)
@@ -98,24 +101,26 @@ def evaluate_tree(tree: Tree, lookup: Lookup) -> Scalar | None:
 
 def compare(operator: str, left: Any, right: Any) -> bool | None:
     """Compare two values; None where their types do not allow it."""
-    kinds = {_kind(left), _kind(right)}
-    if len(kinds) > 1 or (kinds != {"num"} and operator not in ("==", "!=")):
+    kind = _kind(left)
+    if kind is not _kind(right) or (kind is not float and operator not in ("==", "!=")):
         return None
-    if kinds == {"num"}:
+    if kind is float:
         left, right = float(left), float(right)
-    if operator == "==":
-        return bool(left == right)
-    if operator == "!=":
-        return bool(left != right)
-    if operator == "<":
-        return bool(left < right)
-    if operator == "<=":
-        return bool(left <= right)
-    return bool(left > right) if operator == ">" else bool(left >= right)
+    return _COMPARE[operator](left, right)
 
 
-def _kind(value: Any) -> str:
-    return "bool" if isinstance(value, bool) else "text" if isinstance(value, str) else "num"
+def _kind(value: Any) -> type:
+    return bool if isinstance(value, bool) else str if isinstance(value, str) else float
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+    "==": operators.eq,
+    "!=": operators.ne,
+}
 
 
 def _logic(operator: str, left: Scalar | None, right: Scalar | None) -> bool | None:
@@ -129,6 +134,8 @@ def _logic(operator: str, left: Scalar | None, right: Scalar | None) -> bool | N
 
 def _bounded(value: Scalar | None) -> Scalar | None:
     """Keep numbers finite, and integers exact as floats, so that both engines agree."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, (bool, str)) or value is None:
         return value
     if isinstance(value, int) and abs(value) <= LARGEST_EXACT:

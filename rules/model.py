@@ -64,7 +64,7 @@ class Gain(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A declared relation to another strategy or pitfall, with its reason; it holds under `when`."""
+    """A declared relation to another strategy or pitfall, with its reason, where `when` holds."""
 
     kind: Relation
     to: str
@@ -183,6 +183,14 @@ class Knowledge:
         for name in sorted(last):
             strata[last[name]].append(name)
         return tuple(tuple(names) for names in strata)
+
+    @cached_property
+    def asked(self) -> Mapping[str, frozenset[str]]:
+        """Name the facts that each rule's conditions ask for, by its id."""
+        return {
+            rule.id: frozenset(name for c in rule.conditions for name in c.expression.names)
+            for rule in self.rules
+        }
 
     @cached_property
     def strata(self) -> tuple[tuple[Rule, ...], ...]:
