@@ -26,6 +26,7 @@ from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.errors import KneckError
 from ..parsers.listing import Function, Instruction, ResourceRecord
 from ..parsers.record import dataclass
+from .emulation_settings import emulation_settings
 from .knowledge import Setting
 
 PRECISION = "roofline.precision"
@@ -89,8 +90,9 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
     table = ArchTable(setting.hardware.instructions, architecture.name, device.product_class)
     chip = _chip(device, setting)
     task, flops_of = _task(launched.problem), _flops(code, table)
+    settings = emulation_settings(setting)
     found = launch_work(
-        launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of
+        launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of, settings
     )
 
     def bounds_of(work: Work, time_ms: float | None = None) -> tuple[Bound, ...]:
@@ -98,7 +100,7 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
 
     if request.time_ms is not None and not found.scale_known:
         chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
-        found = anchor_on_time(found, bounds_of, chain, request.time_ms)
+        found = anchor_on_time(found, bounds_of, chain, request.time_ms, settings)
     return Emulated(
         found,
         bounds_of(found.work, request.time_ms),

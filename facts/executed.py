@@ -90,6 +90,8 @@ def from_emulation(emulation: Emulation, extra_doubts: Sequence[str] = ()) -> Ex
     for block, count in zip(emulation.program.blocks, block_counts(emulation), strict=True):
         first = code[block.first].address
         low = high = count
+        if doubt.ended_early:
+            high = float("inf")
         if any(a <= first <= b for a, b in loops):
             low, high = 0.0, float("inf")
         elif any(a < first < b for a, b in regions):
@@ -102,8 +104,8 @@ def from_emulation(emulation: Emulation, extra_doubts: Sequence[str] = ()) -> Ex
 def _doubts(emulation: Emulation) -> list[str]:
     doubt = emulation.doubt
     reasons = []
-    if doubt.left_out_seconds:
-        reasons.append("the time budget ended the emulation")
+    if doubt.ended_early:
+        reasons.append("the budget ended the emulation: counts are what ran until then")
     for first, last in sorted(doubt.unknown_loops):
         reasons.append(f"the trip count of the loop {first:#06x}-{last:#06x} is data")
     if doubt.unknown_opcodes:

@@ -8,9 +8,9 @@ does not fit in L2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import combinations
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,15 +19,12 @@ from .emulator.emulate import Emulation
 from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
 from .emulator.values import Partly, plain_values, unknown
-from .l1_cache import ARRAY_BITS, CACHED_LOADS, MOST_LOOKUPS, global_lines
+from .sampled_lines import ARRAY_BITS, GLOBAL, WRITES, SampledLines
 
-WRITES = frozenset({"STG", "ST", "RED", "REDG", "ATOM", "ATOMG"})
-GLOBAL = WRITES | CACHED_LOADS | {"LDGSTS"}
 SECTOR_BYTES = 32
 DRAM_UNIT_BYTES = 64
 SECTORS_PER_LINE = 4
 LINE_BYTES = SECTORS_PER_LINE * SECTOR_BYTES
-UNEVEN = 0.1  # relative difference of steps that index arithmetic does not make
 EDGE_BYTES = 1 << 16  # by which another first thread may shift a start at the edge of the grid
 
 
@@ -59,23 +56,25 @@ class Footprint:
         return self.writes and self.stored_bytes < 0.99 * self.bytes
 
 
-def footprints(emulation: Emulation) -> list[Footprint]:
-    """Count the distinct sectors of the heaviest sampled block, array by array."""
-    launch = emulation.launch
-    sample = int(np.argmax(launch.weights))
-    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
+def footprints(
+    emulation: Emulation, sampled: SampledLines, most_arrays: int, uneven: float
+) -> list[Footprint]:
+    """Count the distinct sectors of the sampled block, array by array, the largest arrays first.
+
+    `uneven` is the relative difference of steps that index arithmetic does not make.
+    """
     seen: dict[tuple[int, bool], int] = {}
     found: dict[tuple[int, bool], Footprint] = {}
-    for touch in emulation.log.touches:
+    for touch, requests in zip(emulation.log.touches, sampled.requests, strict=True):
         opcode = touch.instruction.opcode
         if opcode not in GLOBAL:
             continue
         writes = opcode in WRITES
-        requests = global_lines(touch, emulation, rows) or ()
-        for line, sectors in requests:
-            entry = found.setdefault(
-                (line >> ARRAY_BITS, writes), Footprint(line >> ARRAY_BITS, writes)
-            )
+        for line, sectors in requests or ():
+            array = line >> ARRAY_BITS
+            entry = found.get((array, writes))
+            if entry is None:
+                entry = found[array, writes] = Footprint(array, writes)
             have = seen.get((line, writes), 0)
             fresh = sectors & ~have
             if fresh:
@@ -83,12 +82,13 @@ def footprints(emulation: Emulation) -> list[Footprint]:
                 entry.sectors += fresh.bit_count() * touch.weight
                 entry.lines += (have == 0) * touch.weight
         _note_starts(touch, emulation, writes, found)
-        if len(seen) > MOST_LOOKUPS:
-            break
-    _note_bytes(emulation, rows, found)
-    for entry in found.values():
-        _find_moves(entry, emulation)
-    return list(found.values())
+    _note_bytes(emulation, sampled.rows, found)
+    largest = sorted(found.values(), key=lambda entry: -entry.sectors)[:most_arrays]
+    kept = {id(entry) for entry in largest}
+    chosen = [entry for entry in found.values() if id(entry) in kept]
+    for entry in chosen:
+        _find_moves(entry, emulation, uneven)
+    return chosen
 
 
 def _note_starts(
@@ -127,22 +127,14 @@ def _note_bytes(
             entry.stored_bytes += lanes * width_of(touch.instruction) * touch.weight
 
 
-def _find_moves(entry: Footprint, emulation: Emulation) -> None:
+def _find_moves(entry: Footprint, emulation: Emulation, uneven: float) -> None:
     """Compare the starts of samples that differ along one axis only, inside the grid if possible.
 
     At the edges of the grid the first active thread is another one, which shifts the start.
     """
-    launch = emulation.launch
     moves: list[bool | None] = []
     for axis in range(3):
-        last = launch.grid[axis] - 1
-        apart: list[tuple[bool, int, int]] = []  # inside the grid?, blocks and bytes between two
-        for a, b in combinations(sorted(entry.starts), 2):
-            one, two = launch.samples[a].index, launch.samples[b].index
-            if [q for q in range(3) if one[q] != two[q]] == [axis]:
-                inside = 0 < one[axis] < last and 0 < two[axis] < last
-                distance = two[axis] - one[axis]
-                apart.append((inside, distance, entry.starts[b] - entry.starts[a]))
+        apart = list(_neighbours(entry, emulation, axis))
         trusted = [pair for pair in apart if pair[0]] or apart
         if not trusted:
             moves.append(None)
@@ -150,9 +142,28 @@ def _find_moves(entry: Footprint, emulation: Emulation) -> None:
         step = trusted[0][2] / trusted[0][1]
         moves.append(any(size for _, _, size in trusted))
         for _, distance, size in apart:
-            if abs(size - step * distance) > UNEVEN * abs(step * distance) + EDGE_BYTES:
+            if abs(size - step * distance) > uneven * abs(step * distance) + EDGE_BYTES:
                 entry.affine = False
     entry.moves = (moves[0], moves[1], moves[2])
+
+
+def _neighbours(
+    entry: Footprint, emulation: Emulation, axis: int
+) -> Iterator[tuple[bool, int, int]]:
+    """Give samples that follow each other along an axis: inside the grid?, blocks and bytes apart.
+
+    Only neighbours, so that the work grows with the samples and not with their pairs.
+    """
+    launch = emulation.launch
+    last = launch.grid[axis] - 1
+    rows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for sample, start in entry.starts.items():
+        index = launch.samples[sample].index
+        others = tuple(index[q] for q in range(3) if q != axis)
+        rows.setdefault(others, []).append((index[axis], start))
+    for row in rows.values():
+        for (a, start), (b, end) in pairwise(sorted(row)):
+            yield 0 < a and b < last, b - a, end - start
 
 
 def kept_in_l1(

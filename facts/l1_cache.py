@@ -7,27 +7,15 @@ shared memory leaves. Blocks that share an SM help each other in reality; that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
-from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
-from .emulator.values import Drift, known_in, plain_values, unknown
+from .emulator.values import unknown
+from .sampled_lines import ARRAY_BITS, CACHED_LOADS, LINE_BITS, LOCAL, SampledLines
 
-Array = NDArray[Any]
-LINE_BITS = 7
-SECTOR_BITS = 5
-APART = 1 << 24  # bytes between warps whose places are data
-LOCAL_SPACE = 1 << 60  # local lines never meet global ones
-CACHED_LOADS = frozenset({"LDG", "LD"})
-MOST_LOOKUPS = 400_000  # lines looked up; what follows is left out
-ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
 WORD_BYTES = 4
 
 
@@ -57,33 +45,29 @@ def capacity_lines(
 
 
 def simulate(
-    emulation: Emulation, lines: int, kept: Mapping[int, float] = MappingProxyType({})
+    emulation: Emulation,
+    sampled: SampledLines,
+    lines: int,
+    kept: Mapping[int, float] = MappingProxyType({}),
 ) -> dict[int, Hits]:
-    """Pass the middle block's loads through a cache of so many lines; by instruction address.
+    """Pass the sampled block's loads through a cache of so many lines; by instruction address.
 
     `kept` are arrays that stay in L1 from one block of an SM to the next, each with the share of
     its sectors that still miss. Loads at unknown places of a frame in local memory hit as far as
     all frames of the block fit.
     """
-    launch = emulation.launch
-    sample = int(np.argmax(launch.weights))
-    rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
     cache: dict[int, int] = {}
     found: dict[int, list[float]] = {}
-    lookups = 0
-    for touch in emulation.log.touches:
-        if lookups > MOST_LOOKUPS:
-            break
-        requests = _requests(touch, emulation, rows)
+    for touch, requests in zip(emulation.log.touches, sampled.requests, strict=True):
+        if not _is_cached(touch):
+            continue
         if requests is None:
             if touch.instruction.opcode == "LDL" and unknown(touch.low):
                 found[touch.instruction.address] = [1.0, _frame_share(emulation, lines)]
             continue
         total, hit = 0, 0.0
-        store = touch.instruction.opcode == "STL"
         last_use = "LU" in touch.instruction.modifiers
         for line, sectors in requests:
-            lookups += 1
             have = cache.pop(line, 0)
             total += sectors.bit_count()
             hit += (sectors & have).bit_count()
@@ -93,7 +77,7 @@ def simulate(
             cache[line] = have | sectors
             if len(cache) > lines:
                 del cache[next(iter(cache))]
-        if store:
+        if touch.instruction.opcode == "STL":
             continue
         entry = found.setdefault(touch.instruction.address, [0.0, 0.0])
         entry[0] += total * touch.weight
@@ -101,70 +85,16 @@ def simulate(
     return {address: Hits(*pair) for address, pair in found.items()}
 
 
+def _is_cached(touch: Touch) -> bool:
+    """Tell whether L1 may answer an access, or takes in what it writes."""
+    opcode = touch.instruction.opcode
+    if opcode in LOCAL:
+        return True
+    return opcode in CACHED_LOADS and "STRONG" not in touch.instruction.modifiers
+
+
 def _frame_share(emulation: Emulation, lines: int) -> float:
     """Give the share of a block's local memory that fits, 0 where its size is not known."""
     launch = emulation.launch
     words = (launch.frame_bytes or 0) // WORD_BYTES * launch.warps
     return min(1.0, lines / words) if words else 0.0
-
-
-def _requests(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
-    """Give (line, sector bits) of each warp request; None for what passes L1 by."""
-    instruction = touch.instruction
-    local = instruction.opcode in ("LDL", "STL")
-    if not local and (instruction.opcode not in CACHED_LOADS or "STRONG" in instruction.modifiers):
-        return None
-    if not local:
-        return global_lines(touch, emulation, rows)
-    low, usable = _addresses(touch, emulation, rows)
-    return _local_lines(low, usable, instruction.modifiers) if usable.any() else None
-
-
-def _addresses(touch: Touch, emulation: Emulation, rows: slice) -> tuple[Array, Array]:
-    """Give the addresses of one sampled block's warps, and where they are known and used."""
-    shape = (emulation.launch.size,)
-    low = plain_values(touch.low, shape).reshape(-1, 32)[rows].astype(np.uint64)
-    known = known_in(touch.low, shape).reshape(-1, 32)[rows]
-    if type(touch.low) is Drift and touch.low.uniform:  # somewhere, but side by side
-        known = np.ones_like(known)
-        low = low + np.arange(len(low), dtype=np.uint64)[:, None] * np.uint64(APART)
-    if touch.high is not None:
-        high = plain_values(touch.high, shape).reshape(-1, 32)[rows].astype(np.uint64)
-        low = low | high << np.uint64(32)
-    return low, touch.lanes.reshape(-1, 32)[rows] & known
-
-
-def global_lines(touch: Touch, emulation: Emulation, rows: slice) -> list[tuple[int, int]] | None:
-    """Give (line, sector bits) of each warp's request in one sampled block."""
-    low, usable = _addresses(touch, emulation, rows)
-    if not usable.any():
-        return None
-    warp = np.broadcast_to(np.arange(len(low), dtype=np.uint64)[:, None], low.shape)[usable]
-    sector = low[usable] >> np.uint64(SECTOR_BITS)
-    return _by_line(warp, sector)
-
-
-def _by_line(warp: Array, sector: Array) -> list[tuple[int, int]]:
-    """Join the sectors of each warp's request into lines, warp after warp."""
-    order = np.lexsort((sector, warp))
-    warp, sector = warp[order], sector[order]
-    line = sector >> np.uint64(LINE_BITS - SECTOR_BITS)
-    bit = np.uint64(1) << (sector & np.uint64(3))
-    fresh = np.ones(len(line), np.bool_)
-    fresh[1:] = (line[1:] != line[:-1]) | (warp[1:] != warp[:-1])
-    starts = np.flatnonzero(fresh)
-    bits = np.bitwise_or.reduceat(bit, starts)
-    return list(zip(line[starts].tolist(), bits.tolist(), strict=True))
-
-
-def _local_lines(low: Array, usable: Array, modifiers: Sequence[str]) -> list[tuple[int, int]]:
-    """Local words of a warp lie side by side: one line per word of the thread, all sectors."""
-    words = 4 if "128" in modifiers else 2 if "64" in modifiers else 1
-    result: list[tuple[int, int]] = []
-    for warp in range(len(low)):
-        if not usable[warp].any():
-            continue
-        for word in sorted(set((low[warp][usable[warp]] >> np.uint64(2)).tolist())):
-            base = LOCAL_SPACE + (warp << 32) + int(word)
-            result += [(base + i, 15) for i in range(words)]
-    return result

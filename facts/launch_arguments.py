@@ -10,6 +10,7 @@ from dataclasses import field, replace
 
 from ..parsers.record import dataclass
 from .arguments import Argument
+from .emulator.budget import Limits
 from .emulator.launch import (
     Contents,
     Launch,
@@ -29,15 +30,26 @@ IN_ORDER = "integers are the problem's dimensions in order"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Figures of kb/method.yaml for the emulation and the anchor."""
+    """Figures of kb/method.yaml for the emulation, its addresses and the anchors.
 
-    seconds: float = 3.0
-    unknown_trips: int = 4
-    most_threads: int = 4096
-    generic_integer: int = 4096
-    elements_per_thread: int = 16  # so that no bound check cuts a made-up size
-    anchor_spread: float = 0.15
-    anchor_disagreement: float = 0.05
+    `most_threads` of the sampled blocks; `elements_per_thread` so that no bound check cuts a size
+    that is made up; `most_lines` and `most_arrays` whose places are analysed; `footprint_uneven`:
+    relative difference of steps that index arithmetic does not make; `anchor_spread`: how far off
+    an anchor usually is; `anchor_disagreement` from which on it corrects the emulation;
+    `time_rounds` and `time_smallest` of the counts that follow from the time.
+    """
+
+    limits: Limits
+    most_threads: int
+    generic_integer: int
+    elements_per_thread: int
+    most_lines: int
+    most_arrays: int
+    footprint_uneven: float
+    anchor_spread: float
+    anchor_disagreement: float
+    time_rounds: int
+    time_smallest: float
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from .anchor import Anchor, FlopsOf, byte_anchor, flop_anchor, scale_accesses, s
 from .bounds import Chip, Work
 from .dep_operands import OperandRules
 from .emulator.emulate import Emulation, emulate
-from .emulator.machine import Limits
 from .executed import Executed, from_emulation
 from .footprint import Footprint, footprints, kept_in_l1
 from .l1_cache import Hits, capacity_lines, simulate
@@ -26,9 +25,12 @@ from .l2 import Traffic, traffic
 from .launch_arguments import IN_ORDER, LaunchSpec, Settings, Task, make_launch
 from .merging import Merge, mergeable
 from .pipes import PipeTable
+from .sampled_lines import sampled_lines
 from .spans import NOTHING, Span
 
 Flow = Callable[[Sequence[Access], Mapping[int, Hits]], Traffic | None]
+
+LINES_LEFT_OUT = "L1 hits and distinct bytes are those of the first {:,} lines of a block"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class LaunchWork:
     footprints: tuple[Footprint, ...] = ()
     sizes: Mapping[int, int] = field(default_factory=dict)  # bytes by array
     blocks_per_sm: int = 1
+    lines_left_out: bool = False
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
@@ -67,26 +70,25 @@ def launch_work(
     pipes: PipeTable,
     rules: OperandRules,
     flops_of: FlopsOf,
-    settings: Settings | None = None,
+    settings: Settings,
 ) -> LaunchWork:
     """Emulate a launch and work out what it asks of every unit."""
-    settings = settings or Settings()
     launch, sizes, notes = make_launch(spec, task, pipes, settings)
     fits = IN_ORDER in notes
-    limits = Limits(seconds=settings.seconds, unknown_trips=settings.unknown_trips)
-    emulation = emulate(function, launch, rules, limits)
+    emulation = emulate(function, launch, rules, settings.limits)
     accesses: tuple[Access, ...] = collect(emulation)
     executed = from_emulation(emulation)
     exact = spec.arguments is not None and executed.exact
     anchor = None if exact else _anchored(emulation, executed, accesses, task, flops_of, fits)
-    scale_known = exact or spec.arguments is not None
+    scale_known = exact or (spec.arguments is not None and not emulation.doubt.ended_early)
     if anchor is not None and abs(anchor.scale - 1.0) > settings.anchor_disagreement:
         executed = Executed(
             scaled(executed.counts, anchor, settings.anchor_spread), "anchor",
             (*executed.doubts, "counts follow from the problem's operations or bytes"),
         )  # fmt: skip
         accesses = scale_accesses(accesses, anchor)
-    scale_known = scale_known or anchor is not None or not _has_loops(emulation)
+    unended = emulation.doubt.ended_early or _has_loops(emulation)
+    scale_known = scale_known or anchor is not None or not unended
     scale_known = scale_known or (fits and executed.exact)
     if not scale_known:
         executed = Executed(
@@ -96,10 +98,11 @@ def launch_work(
     lines = capacity_lines(
         pipes.l1_bytes, pipes.l1_usable_fraction, spec.smem_bytes_per_block, max(1, resident)
     )
-    prints = footprints(emulation)
+    sampled = sampled_lines(emulation, settings.most_lines)
+    prints = footprints(emulation, sampled, settings.most_arrays, settings.footprint_uneven)
     on_sm = lines * max(1, resident)
     kept = kept_in_l1(prints, sizes, on_sm, chip.sm_count, launch.blocks)
-    hits = simulate(emulation, lines, kept)
+    hits = simulate(emulation, sampled, lines, kept)
 
     def flow(accesses: Sequence[Access], hits: Mapping[int, Hits]) -> Traffic | None:
         return _traffic(
@@ -107,10 +110,12 @@ def launch_work(
             spec.arguments is None,
         )  # fmt: skip
 
+    if not sampled.complete:
+        notes.append(LINES_LEFT_OUT.format(settings.most_lines))
     work = Work(function, executed, accesses, flow(accesses, hits), task.bytes)
     return LaunchWork(
         work, emulation, hits, anchor, scale_known, tuple(notes), flow, flops_of,
-        tuple(prints), sizes, spec.blocks_per_sm,
+        tuple(prints), sizes, spec.blocks_per_sm, not sampled.complete,
     )  # fmt: skip
 
 

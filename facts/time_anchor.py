@@ -16,31 +16,35 @@ from .bounds import Bound, Work
 from .executed import Executed
 from .l2 import Traffic
 from .latency import Latency
+from .launch_arguments import Settings
 from .launch_work import LaunchWork
 
 DOUBT = "how often loops run follows from the time: shares are proportions"
-ROUNDS = 4  # the count outside of the loop is small, so that a few corrections settle it
-SMALLEST = 0.5  # of the count that the time allows: nothing says that a unit is full
 
 BoundsOf = Callable[[Work], Sequence[Bound]]
 
 
 def anchor_on_time(
-    found: LaunchWork, bounds_of: BoundsOf, chain: Latency | None, time_ms: float
+    found: LaunchWork,
+    bounds_of: BoundsOf,
+    chain: Latency | None,
+    time_ms: float,
+    settings: Settings,
 ) -> LaunchWork:
     """Scale all loops alike until bounds or chain take the time; unchanged where none runs."""
     loops = outer_loops(loop_regions(found.emulation))
     if not any(c.value and _inside(a, loops) for a, c in found.work.executed.counts.items()):
         return found
-    scale = 1.0
-    for _ in range(ROUNDS):
-        bound = _largest_ms(bounds_of, _scaled(found, loops, scale, scale))
+    scale, least = 1.0, settings.time_smallest
+    for _ in range(settings.time_rounds):
+        bound = _largest_ms(bounds_of, _scaled(found, loops, scale, scale, least))
         needed = max(bound, _chain_ms(chain, loops, scale))
         if not needed:
             return found
         scale *= time_ms / needed
-    bound = _largest_ms(bounds_of, _scaled(found, loops, scale, scale))
-    return _scaled(found, loops, scale, scale * max(1.0, time_ms / bound) if bound else scale)
+    bound = _largest_ms(bounds_of, _scaled(found, loops, scale, scale, least))
+    most = scale * max(1.0, time_ms / bound) if bound else scale
+    return _scaled(found, loops, scale, most, least)
 
 
 def outer_loops(regions: Sequence[Region]) -> tuple[Region, ...]:
@@ -69,7 +73,10 @@ def _chain_ms(chain: Latency | None, loops: Sequence[Region], scale: float) -> f
     return sum(time * (scale if _inside(address, loops) else 1.0) for address, time in times)
 
 
-def _scaled(found: LaunchWork, loops: Sequence[Region], scale: float, most: float) -> LaunchWork:
+def _scaled(
+    found: LaunchWork, loops: Sequence[Region], scale: float, most: float, least: float
+) -> LaunchWork:
+    """Scale counts and accesses inside the loops; `least` is a part of the scaled count."""
     work = found.work
     counts, accesses = dict(work.executed.counts), tuple(work.accesses)
     for region in loops:
@@ -77,7 +84,7 @@ def _scaled(found: LaunchWork, loops: Sequence[Region], scale: float, most: floa
         counts = scaled(counts, anchor, 0.0)
         accesses = scale_accesses(accesses, anchor)
     counts = {
-        address: replace(c, low=min(c.low, c.value * SMALLEST)) if _inside(address, loops) else c
+        address: replace(c, low=min(c.low, c.value * least)) if _inside(address, loops) else c
         for address, c in counts.items()
     }
     executed = Executed(counts, "time", (*work.executed.doubts, DOUBT))

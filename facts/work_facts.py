@@ -38,7 +38,7 @@ Weight = Callable[[Access], float]
 
 def work_facts(found: LaunchWork, bounds: Sequence[Bound]) -> tuple[list[Fact], list[Missing]]:
     """Give accesses and bounds; counts that rest on nothing give no bounds."""
-    facts = access_facts(found)
+    facts = [*emulation_facts(found), *access_facts(found)]
     known = {fact.name for fact in facts}
     missing = [
         Missing(name, "the kernel has no such access", applies=False)
@@ -48,6 +48,17 @@ def work_facts(found: LaunchWork, bounds: Sequence[Bound]) -> tuple[list[Fact], 
     if found.scale_known:
         facts += bound_facts(found, bounds)
     return facts, missing
+
+
+def emulation_facts(found: LaunchWork) -> list[Fact]:
+    """Tell what the emulation left out for its budgets."""
+    ended, blocks = found.emulation.doubt.ended_early, len(found.emulation.log)
+    said = f"budget spent after {blocks} executions of a block of code" if ended else "all ran"
+    left = "first accesses only" if found.lines_left_out else "all accesses"
+    return [
+        Fact("emulation.ended_early", ended, "", Source("emulated", said)),
+        Fact("emulation.lines_left_out", found.lines_left_out, "", Source("emulated", left)),
+    ]
 
 
 def bound_facts(found: LaunchWork, bounds: Sequence[Bound]) -> list[Fact]:

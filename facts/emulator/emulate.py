@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,32 +9,31 @@ import numpy as np
 from ...parsers.listing import Function
 from ...parsers.record import dataclass
 from ..dep_operands import OperandRules
+from .budget import Budget, Limits
 from .launch import Launch, scattered_samples
-from .machine import Doubt, Limits, Machine
+from .machine import Doubt, Machine
 from .program import Program, build_program
 from .state import State
 from .trace import Log
 from .values import Array
 
-UNEVEN = 0.05  # relative difference of blocks that asks for more of them
-SPREAD_THREADS = 16384
-
 
 @dataclass(frozen=True, eq=False)
 class Emulation:
-    """What came out of one emulation."""
+    """What came out of one emulation, and what of the budget was spent until then."""
 
     program: Program
     launch: Launch
     log: Log
     doubt: Doubt
+    spent: float
 
 
 def emulate(
     function: Function,
     launch: Launch,
     rules: OperandRules,
-    limits: Limits | None = None,
+    limits: Limits,
     observe_stores: bool = False,
 ) -> Emulation:
     """Emulate the sampled blocks of a launch.
@@ -43,24 +41,24 @@ def emulate(
     Where the blocks inside the grid do unequal work (points of a fractal, rows of a matrix), first,
     middle and last say little: blocks spread over the grid are emulated instead.
     """
-    limits = limits or Limits()
-    began = time.monotonic()
+    budget = Budget(limits)
     program = build_program(function, rules, observe_stores)
-    first = _once(program, launch, limits, observe_stores)
-    if observe_stores or first.doubt.left_out_seconds or not _is_bent(first):
+    first = _once(program, launch, limits, budget, observe_stores)
+    if observe_stores or first.doubt.ended_early or not _is_bent(first, limits.uneven):
         return first
-    spread = replace(launch, samples=scattered_samples(launch.grid, launch.warps, SPREAD_THREADS))
-    left = limits.seconds - (time.monotonic() - began)
-    second = _once(program, spread, replace(limits, seconds=max(left, 0.0)), False)
-    if second.doubt.left_out_seconds or not _is_uneven(second):
+    samples = scattered_samples(launch.grid, launch.warps, limits.spread_threads)
+    second = _once(program, replace(launch, samples=samples), limits, budget, False)
+    if second.doubt.ended_early or not _is_uneven(second, limits.uneven):
         return first
     return second
 
 
-def _once(program: Program, launch: Launch, limits: Limits, observe: bool) -> Emulation:
-    machine = Machine(program, State(launch, observe=observe), limits)
+def _once(
+    program: Program, launch: Launch, limits: Limits, budget: Budget, observe: bool
+) -> Emulation:
+    machine = Machine(program, State(launch, observe=observe), limits, budget)
     machine.run()
-    return Emulation(program, launch, machine.log, machine.doubt)
+    return Emulation(program, launch, machine.log, machine.doubt, budget.spent)
 
 
 def work_by_sample(emulation: Emulation) -> Array:
@@ -73,7 +71,7 @@ def work_by_sample(emulation: Emulation) -> Array:
     return total
 
 
-def _is_bent(emulation: Emulation) -> bool:
+def _is_bent(emulation: Emulation, uneven: float) -> bool:
     """Tell whether the middle of the grid does not lie between its first and last block."""
     launch = emulation.launch
     if launch.blocks <= len(launch.samples) or len(launch.samples) < 3:
@@ -85,10 +83,10 @@ def _is_bent(emulation: Emulation) -> bool:
     ]
     corners = (work[0] + work[-1]) / 2
     middle = float(work[inside].mean()) if any(inside) else corners
-    return bool(abs(middle - corners) > UNEVEN * max(float(work.max()), 1.0))
+    return bool(abs(middle - corners) > uneven * max(float(work.max()), 1.0))
 
 
-def _is_uneven(emulation: Emulation) -> bool:
+def _is_uneven(emulation: Emulation, uneven: float) -> bool:
     """Tell whether blocks taken at random differ."""
     work = work_by_sample(emulation)
-    return bool(work.std() > UNEVEN * max(float(work.mean()), 1.0))
+    return bool(work.std() > uneven * max(float(work.mean()), 1.0))

@@ -84,15 +84,19 @@ class LoopTable:
         if last.entry - middle.entry != middle.entry - first.entry:
             return False
         window = Window(log, first.entry, middle.entry, last.entry)
+        budget, size = self.machine.budget, self.machine.state.size
+        budget.spend(window.middle - window.start)
         if not window.repeats():
             return False
         block = self.machine.program.blocks[index]
+        budget.spend(budget.of_following(1, size))
         deltas = _deltas(first.values, middle.values, last.values, block.wanted)
         if deltas is None:
             return False
         stretch = window.alignment()
         if stretch > 1 and length * stretch <= LONGEST_WINDOW and window.steps() < FEW_STEPS:
             return False  # a longer window covers whole sectors
+        budget.spend(budget.of_following(window.steps(), size))
         times = windows_until_change(
             window, self.machine.program, deltas, block.wanted, last.lanes.mask
         )

@@ -7,7 +7,6 @@ convergence points need no handling of their own.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import field
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from ...parsers.record import dataclass
 from . import branches
 from .barriers import Barriers
+from .budget import Budget, Limits
 from .launch import POINTER_SPACING, array_of
 from .loops import LoopTable
 from .memory import build_access
@@ -28,16 +28,6 @@ from .values import Array, Cell, Drift, Partly, known_in, plain_values, unknown
 
 NARROW = frozenset({"U8", "S8", "U16", "S16"})
 LOADS = frozenset({"LDG", "LD", "LDS"})
-CHECK_EVERY = 64  # blocks between two looks at the clock
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where an emulation stops, and how it goes on where data decides."""
-
-    seconds: float = 3.0
-    unknown_trips: int = 4  # times a backward branch on unknown data is taken
-    most_steps: int = 2_000_000  # blocks
 
 
 @dataclass(eq=False)
@@ -49,7 +39,7 @@ class Doubt:
     unknown_loops: set[tuple[int, int]] = field(default_factory=set)  # first, last address
     unknown_regions: set[tuple[int, int]] = field(default_factory=set)
     unknown_guards: set[int] = field(default_factory=set)
-    left_out_seconds: bool = False
+    ended_early: bool = False  # the budget was spent
 
 
 @dataclass(eq=False, slots=True)
@@ -78,10 +68,12 @@ def _agrees(cell: Cell, lanes: Array) -> bool:
 class Machine:
     """One emulation; `run` does it, `log` and `doubt` tell what came out."""
 
-    def __init__(self, program: Program, state: State, limits: Limits) -> None:
+    def __init__(self, program: Program, state: State, limits: Limits, budget: Budget) -> None:
         self.program = program
         self.state = state
         self.limits = limits
+        self.budget = budget
+        self.costs: dict[int, float] = {}  # of one execution, by block
         self.log = Log()
         self.doubt = Doubt()
         launch = state.launch
@@ -95,15 +87,10 @@ class Machine:
         self.barriers = Barriers(self)
 
     def run(self) -> None:
-        """Step until no thread is left, or the time is up."""
-        began = time.monotonic()
-        steps = 0
+        """Step until no thread is left, or the budget is spent."""
         while self.waiting or self.barriers.release():
-            steps += 1
-            if steps % CHECK_EVERY == 0 and (
-                time.monotonic() - began > self.limits.seconds or steps > self.limits.most_steps
-            ):
-                self.doubt.left_out_seconds = True
+            if self.budget.is_spent:
+                self.doubt.ended_early = True
                 return
             index = min(self.waiting)
             lanes = self.table.get(self.waiting.pop(index) & self.alive, self.alive)
@@ -130,12 +117,19 @@ class Machine:
         steps = self.compiled.get(block.index)
         if steps is None:
             steps = self.compiled[block.index] = [self._compile(step) for step in block.steps]
+            self.costs[block.index] = self._cost(block)
+        self.budget.spend(self.costs[block.index])
         self._enter(lanes)
         for one in steps:
             operands = self._step(one, lanes)
             if one.step.control:
                 results.append(self._result(one.step, operands))
         self.branch_lanes.leave(block, lanes)
+
+    def _cost(self, block: Block) -> float:
+        accesses = sum(step.access for step in block.steps)
+        size = self.state.size
+        return self.budget.of_block(block.end - block.first, len(block.steps), accesses, size)
 
     def _result(self, step: Step, operands: Any) -> tuple[Any, ...] | None:
         """Give what a step compared and wrote; None where all of it is unknown."""

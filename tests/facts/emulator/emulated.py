@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kneck.engine.emulation_settings import emulation_settings
+from kneck.engine.knowledge import load_setting
 from kneck.facts.arguments import Argument
 from kneck.facts.constant_banks import compiler_constants
+from kneck.facts.emulator.budget import Limits
 from kneck.facts.emulator.emulate import emulate
 from kneck.facts.emulator.launch import Launch, Sample, natural_offsets, parameter_bytes
 from kneck.facts.emulator.values import known_in, plain_values
 from kneck.facts.pipes import ConstantLayout
+from kneck.facts.request import Request
 from kneck.parsers.listing import Function, Listing
 from kneck.parsers.sass import parse_sass
 from kneck.parsers.tools import find_tool
@@ -74,6 +78,12 @@ def rules() -> Any:
     return load_operand_rules([shipped_folder()])
 
 
+@cache
+def limits() -> Limits:
+    """Read what an emulation may cost."""
+    return emulation_settings(load_setting(Request(target=""))).limits
+
+
 def written(function: Function) -> Written:
     """Emulate one program over all its blocks."""
     parameters = plan()["programs"][function.name]
@@ -86,7 +96,7 @@ def written(function: Function) -> Written:
     samples = tuple(Sample((block, 0, 0), 1.0) for block in range(blocks))
     constants = compiler_constants(cubin(), function.name)
     launch = Launch((blocks, 1, 1), (threads, 1, 1), LAYOUT, samples, data, constants)
-    emulation = emulate(function, launch, rules(), observe_stores=True)
+    emulation = emulate(function, launch, rules(), limits(), observe_stores=True)
     words = np.zeros(launch.size * plan()["variables"], np.uint32)
     known = np.zeros(words.shape, np.bool_)
     base = addresses[0] & 0xFFFFFFFF

@@ -1,0 +1,45 @@
+"""The figures of the method that the emulation of a launch rests on."""
+
+from __future__ import annotations
+
+from ..facts.emulator.budget import Costs, Limits
+from ..facts.launch_arguments import Settings
+from .knowledge import Setting
+
+
+def emulation_settings(setting: Setting) -> Settings:
+    """Read budget, costs and anchors from the knowledge base in force."""
+
+    def figure(name: str) -> float:
+        value = setting.method(name)
+        assert isinstance(value, (int, float)), name
+        return float(value)
+
+    costs = Costs(
+        block=figure("emulation_block_cost"),
+        instruction=figure("emulation_instruction_cost"),
+        step=figure("emulation_step_cost"),
+        access=figure("emulation_access_cost"),
+        access_lane=figure("emulation_access_lane_cost"),
+        follow=figure("emulation_follow_cost"),
+    )
+    limits = Limits(
+        budget=figure("emulation_budget"),
+        costs=costs,
+        unknown_trips=int(figure("unknown_trips")),
+        uneven=figure("uneven_blocks_fraction"),
+        spread_threads=int(figure("spread_threads")),
+    )
+    return Settings(
+        limits=limits,
+        most_threads=int(figure("sampled_threads")),
+        generic_integer=int(figure("generic_integer")),
+        elements_per_thread=int(figure("generic_elements_per_thread")),
+        most_lines=int(figure("sampled_lines")),
+        most_arrays=int(figure("sampled_arrays")),
+        footprint_uneven=figure("uneven_steps_fraction"),
+        anchor_spread=figure("anchor_spread"),
+        anchor_disagreement=figure("anchor_disagreement"),
+        time_rounds=int(figure("time_anchor_rounds")),
+        time_smallest=figure("time_anchor_smallest"),
+    )
