@@ -19,7 +19,7 @@ from .knowledge import Setting
 from .target import Opened
 
 KIND = "code"
-FORMAT = 4  # raised when the records change
+FORMAT = 6  # raised when the records change
 MOST_KEPT = 400
 ROOMS = ("facts", "parsers")
 RECORDS = Records(

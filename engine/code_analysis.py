@@ -104,7 +104,11 @@ def _loop(kernel: Kernel) -> CodeLoop | None:
     if tile is None:
         return None
     loop, instructions = tile.loop, tile.instructions.low
-    return CodeLoop(loop.first, loop.last, loop.depth, instructions, tile.chosen_because)
+    header = kernel.flow.instructions(loop.header)[0].address
+    addresses = tuple(sorted(kernel.loop_addresses or ()))
+    return CodeLoop(
+        loop.first, loop.last, loop.depth, instructions, tile.chosen_because, header, addresses
+    )
 
 
 def _stalls(found: Dependences | None) -> tuple[CodeStall, ...]:

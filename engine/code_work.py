@@ -21,6 +21,7 @@ from ..facts.problem import Problem
 from ..facts.remedies import Figures
 from ..facts.remedy_facts import BoundsOf, remedy_facts
 from ..facts.request import Request
+from ..facts.tile_counts import tile_counts
 from ..facts.time_anchor import anchor_on_time
 from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.errors import KneckError
@@ -59,6 +60,7 @@ class Emulated:
     work: LaunchWork
     limits: tuple[Bound, ...]
     bounds_of: BoundsOf
+    table: ArchTable
 
 
 def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
@@ -69,7 +71,18 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
         return replace(code, missing=code.missing + gaps)
     facts, missing = work_facts(found.work, found.limits)
     more = remedy_facts(found.work, found.bounds_of, figures_of(setting))
-    return _with(code, launched.function, found, facts + more[0], missing + more[1])
+    counted = _tile_counts(code, launched.function, found)
+    known = {fact.name for fact in counted}
+    code = replace(code, missing=tuple(gap for gap in code.missing if gap.name not in known))
+    return _with(code, launched.function, found, facts + more[0] + counted, missing + more[1])
+
+
+def _tile_counts(code: Code, function: Function, found: Emulated) -> list[Fact]:
+    """Count one iteration of the K-tile loop where the code alone left it open."""
+    if code.loop is None or not found.work.scale_known:
+        return []
+    wanted = {gap.name for gap in code.missing if gap.applies}
+    return tile_counts(found.work, function.instructions, found.table, code.loop, wanted)
 
 
 def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap:
@@ -105,6 +118,7 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
         found,
         bounds_of(found.work, request.time_ms),
         lambda work: bounds_of(work, request.time_ms),
+        table,
     )
 
 

@@ -10,13 +10,19 @@ from .model import Fact, Missing
 
 @dataclass(frozen=True)
 class CodeLoop:
-    """The K-tile loop; `instructions` of one iteration, the fewest where it is a range."""
+    """The K-tile loop; `instructions` of one iteration, the fewest where it is a range.
+
+    `header` is where an iteration begins, `addresses` are all instructions of the loop, also those
+    that stand elsewhere in the code.
+    """
 
     first: int
     last: int
     depth: int
     instructions: int
     chosen_because: str
+    header: int
+    addresses: tuple[int, ...]
 
 
 @dataclass(frozen=True)
