@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from ..facts.pipes import (
     Clocks,
@@ -26,6 +27,7 @@ from .hardware_schema import ArchName, NonNegativeInt, SourceKeys, Status, Stric
 
 FOLDER = "pipes"
 OPCODES = "opcodes"
+CITATION = ("source", "status", "note")  # keys of `costs` that are no group
 PIPES = frozenset(
     {"fma", "fma_heavy", "alu", "fp64", "xu", "lsu", "adu", "uniform", "branch", "tensor", "fp16"}
 )
@@ -141,17 +143,6 @@ class PipeFile(Strict):
     dram: DramFigures | None = None
     latency: LatencyFigures | None = None
 
-    @model_validator(mode="after")
-    def _pipes_exist(self) -> PipeFile:
-        for name, uses in self.costs.items():
-            if name in ("source", "status", "note"):
-                continue
-            for pipe, cycles in uses.items():
-                if pipe not in PIPES:
-                    raise ValueError(f"unknown pipe {pipe!r}; pipes are {', '.join(sorted(PIPES))}")
-                float(cycles)
-        return self
-
 
 def load_pipes(arch: str, folders: Sequence[Path]) -> PipeTable | None:
     """Read the pipes of an architecture; None where it has no file.
@@ -167,6 +158,8 @@ def load_pipes(arch: str, folders: Sequence[Path]) -> PipeTable | None:
     groups = _groups(read_file(*known[OPCODES]), sources)
     document = read_file(*known[stem])
     parsed = validate(document, PipeFile)
+    if "source" not in parsed.costs:
+        raise document.error('missing "source"', "costs", help="cite a key of kb/sources.yaml")
     for section in ("costs", "constant_bank", "l1", "l2", "clock", "dram", "latency"):
         value = document.data.get(section) if isinstance(document.data, dict) else None
         if isinstance(value, dict) and "source" in value:
@@ -184,14 +177,16 @@ def _groups(document: Document, sources: Mapping[str, str]) -> tuple[Pattern, ..
 
 def _table(document: Document, parsed: PipeFile, patterns: tuple[Pattern, ...]) -> PipeTable:
     names = {one.group for one in patterns}
-    costs: dict[str, dict[str, float]] = {}
-    for group, uses in parsed.costs.items():
-        if group in ("source", "status", "note"):
-            continue
-        if group not in names:
-            help = suggestion(group, names)
-            raise document.error(f'unknown group "{group}"', "costs", group, help=help)
-        costs[group] = {pipe: float(cycles) for pipe, cycles in uses.items()}
+    costs = {
+        group: _cost(document, group, uses)
+        for group, uses in parsed.costs.items()
+        if group not in CITATION
+    }
+    for group in costs:
+        _check_group(document, group, names, "costs", group)
+    for key in ("tensor_from_rate", "hot", "warpgroup"):
+        for index, group in enumerate(getattr(parsed, key)):
+            _check_group(document, group, names, key, index)
     bank, l1, l2 = parsed.constant_bank, parsed.l1, parsed.l2
     return PipeTable(
         arch=parsed.arch,
@@ -214,6 +209,36 @@ def _table(document: Document, parsed: PipeFile, patterns: tuple[Pattern, ...]) 
         latencies=_latencies(parsed.latency),
         sources={"costs": f"{document.place('costs')}"},
     )
+
+
+def _check_group(document: Document, group: str, names: set[str], *at: str | int) -> None:
+    if group not in names:
+        raise document.error(f'unknown group "{group}"', *at, help=suggestion(group, names))
+
+
+def _cost(document: Document, group: str, uses: Any) -> dict[str, float]:
+    """Read what one group takes of each pipe, in cycles of a sub-partition."""
+    if not isinstance(uses, dict) or not uses:
+        what = f'"{group}" takes no pipe'
+        raise document.error(what, "costs", group, help="write pipe and cycles, as {fma: 1}")
+    found = {}
+    for pipe, text in uses.items():
+        at = ("costs", group, pipe)
+        if pipe not in PIPES:
+            raise document.error(f'unknown pipe "{pipe}"', *at, help=suggestion(pipe, PIPES))
+        cycles = _positive(text)
+        if cycles is None:
+            raise document.error(f'"{text}" is no number of cycles', *at, help="write one above 0")
+        found[pipe] = cycles
+    return found
+
+
+def _positive(text: Any) -> float | None:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if 0 < value < inf else None
 
 
 def _latencies(figures: LatencyFigures | None) -> Latencies | None:
