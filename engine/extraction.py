@@ -16,7 +16,7 @@ from ..facts.occupancy_facts import occupancy_derivations
 from ..facts.option_facts import option_facts
 from ..facts.pattern_derived import pattern_derivations
 from ..facts.problem import Problem, parse_problem, problem_facts
-from ..facts.remedy_facts import gain_derivations
+from ..facts.remedy_gains import gain_derivations
 from ..facts.request import Request
 from ..facts.resource_facts import resource_facts
 from ..facts.roofline_facts import roofline_derivations, share_derivations
