@@ -19,7 +19,7 @@ from .emulator.emulate import Emulation
 from .emulator.trace import Touch
 from .emulator.values import plain_values
 from .spans import NOTHING, Span, exactly
-from .warp_requests import merged, random_lanes, stacked
+from .warp_requests import merged, random_lanes, shape_of, stacked
 
 Space = Literal["global", "shared", "local", "bulk"]
 Kind = Literal["load", "store", "atomic", "copy"]
@@ -103,14 +103,39 @@ def collect(emulation: Emulation) -> tuple[Access, ...]:
     groups: dict[int, list[Touch]] = {}
     for touch in emulation.log.touches:
         groups.setdefault(touch.instruction.address, []).append(touch)
-    return tuple(_access(emulation, groups[address]) for address in sorted(groups))
+    counted: dict[tuple[object, ...], dict[str, Any]] = {}
+    return tuple(_access(emulation, groups[address], counted) for address in sorted(groups))
 
 
-def _access(emulation: Emulation, touches: Sequence[Touch]) -> Access:
+def _access(
+    emulation: Emulation,
+    touches: Sequence[Touch],
+    counted: dict[tuple[object, ...], dict[str, Any]],
+) -> Access:
+    """Summarise one instruction; of those that ask alike (an unrolled loop) one is counted."""
     instruction = touches[0].instruction
     space = _SPACES.get(instruction.opcode, "global")
     if space == "bulk":
         return _bulk(emulation, touches)
+    shape = shape_of(touches)
+    counts = counted.get(shape) if shape is not None else None
+    if counts is None:
+        counts = _counts(emulation, touches, space)
+        if shape is not None:
+            counted[shape] = counts
+    return Access(
+        address=instruction.address,
+        mnemonic=instruction.mnemonic,
+        opcode=instruction.opcode,
+        space=space,
+        kind=kind_of(instruction.opcode),
+        **counts,
+    )
+
+
+def _counts(emulation: Emulation, touches: Sequence[Touch], space: Space) -> dict[str, Any]:
+    """Count what the executions of one instruction ask for, named as Access's fields."""
+    instruction = touches[0].instruction
     total: dict[str, Any] = {}
     width = width_of(instruction)
     for requests in stacked(emulation, touches):
@@ -124,20 +149,15 @@ def _access(emulation: Emulation, touches: Sequence[Touch]) -> Access:
     executions = total.pop("executions")
     unknown_rows, data = total.pop("unknown"), total.pop("data")
     found = random_lanes(emulation, touches) if unknown_rows and space == "global" else {}
-    return Access(
-        address=instruction.address,
-        mnemonic=instruction.mnemonic,
-        opcode=instruction.opcode,
-        space=space,
-        kind=kind_of(instruction.opcode),
-        width=width,
-        executions=executions,
-        data_share=data / executions if executions else 0.0,
-        unknown_share=unknown_rows / executions if executions else 0.0,
-        guard_unknown=any(touch.uncertain for touch in touches),
-        random_lanes=found,
+    return {
+        "width": width,
+        "executions": executions,
+        "data_share": data / executions if executions else 0.0,
+        "unknown_share": unknown_rows / executions if executions else 0.0,
+        "guard_unknown": any(touch.uncertain for touch in touches),
+        "random_lanes": found,
         **total,
-    )
+    }
 
 
 def _bulk(emulation: Emulation, touches: Sequence[Touch]) -> Access:

@@ -8,7 +8,7 @@ that of Nsight Compute's two throughputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -19,8 +19,8 @@ from .executed import Executed
 from .hardware import Architecture
 from .instructions import InstructionTable
 from .l2 import Traffic
-from .pipes import Clocks, PipeTable
-from .spans import NOTHING, Span, exactly
+from .pipes import Clocks, PipeTable, kind_of
+from .spans import NOTHING, Span, exactly, total
 
 Side = Literal["compute", "memory"]
 SMALLEST_MS = 1e-9
@@ -93,10 +93,8 @@ def pipe_cycles(
     hot = 0.0
     warpgroup = False
     accesses = {access.address: access for access in work.accesses}
-    for instruction in work.function.instructions:
-        count = work.executed.counts.get(instruction.address, NOTHING)
-        if not count.high:
-            continue
+    for instruction, executions in _of_each_kind(work):
+        count = total(executions.values())
         issued = issued + count
         uses = pipes.uses(instruction, table, architecture, product_class)
         if uses is None:
@@ -106,7 +104,7 @@ def pipe_cycles(
             cycles[pipe] = cycles.get(pipe, NOTHING) + count.times(cost)
         group = pipes.group(instruction)
         if group in L1_GROUPS:
-            stage = stage + _without_access(count, accesses.get(instruction.address))
+            stage = stage + _without_access(executions, accesses)
         if group in pipes.warpgroup_groups:
             stage = stage + count.times(warpgroup_wavefronts(instruction))
         if group in pipes.hot_groups:
@@ -115,13 +113,30 @@ def pipe_cycles(
     return Pipes(cycles, issued, stage, hot, warpgroup, tuple(sorted(unknown)))
 
 
-def _without_access(executions: Span, access: Access | None) -> Span:
+def _of_each_kind(work: Work) -> Iterator[tuple[Instruction, dict[int, Span]]]:
+    """Give one instruction of each kind, and the executions of all of them by address."""
+    found: dict[tuple[object, ...], tuple[Instruction, dict[int, Span]]] = {}
+    counts = work.executed.counts
+    for instruction in work.function.instructions:
+        count = counts.get(instruction.address)
+        if count is not None and count.high:
+            wide = instruction.opcode.endswith("GMMA")  # A from registers, or from shared memory
+            key = (*kind_of(instruction), instruction.operands[1].kind if wide else "")
+            alike = found.setdefault(key, (instruction, {}))
+            alike[1][instruction.address] = count
+    yield from found.values()
+
+
+def _without_access(executions: Mapping[int, Span], accesses: Mapping[int, Access]) -> Span:
     """Count executions that touch nothing, which still take one pass: shuffles, false guards."""
-    if access is None:
-        return executions
-    if access.space != "shared":
-        return NOTHING
-    return exactly(max(0.0, executions.value - access.executions))
+    idle = []
+    for address, count in executions.items():
+        access = accesses.get(address)
+        if access is None:
+            idle.append(count)
+        elif access.space != "bulk" and count.value > access.executions:
+            idle.append(exactly(count.value - access.executions))
+    return total(idle)
 
 
 def warpgroup_wavefronts(instruction: Instruction) -> float:
@@ -163,8 +178,13 @@ def bounds(
     table: InstructionTable,
     architecture: Architecture,
     time_ms: float | None = None,
+    plausible_share: float = 1.0,
 ) -> tuple[Bound, ...]:
-    """Give the bound of every resource whose work and rate are known, the largest first."""
+    """Give the bound of every resource whose work and rate are known, the largest first.
+
+    The time is a measured upper limit on the work: what may be less than `plausible_share` of it
+    is cut there.
+    """
     lanes = chip.sm_count * architecture.limits.sub_partitions
     used = pipe_cycles(work, pipes, table, architecture, chip.product_class)
     ghz = clock_ghz(chip, pipes.clocks.get(chip.id), used, time_ms, lanes)
@@ -181,24 +201,37 @@ def bounds(
     for pipe, cycles in used.cycles.items():
         time = cycles.times(1 / (lanes * per_ms))
         found.append(_bound(pipe, pipe, "compute", time, f"executions x cycles of the {pipe} pipe"))
-    found += _l1_bounds(work, used, pipes, chip.sm_count * per_ms)
+    found += _l1_bounds(work, used, pipes, chip.sm_count * per_ms, lanes * per_ms)
     found += _l2_bounds(work, pipes, chip)
     found += _dram_bound(work, pipes, chip)
     kept = (one for one in found if one.time_ms.high > SMALLEST_MS)
-    return tuple(sorted((_shared(one, time_ms) for one in kept), key=lambda b: -b.time_ms.value))
+    shared = (_shared(one, time_ms, plausible_share) for one in kept)
+    return tuple(sorted(shared, key=lambda b: -b.time_ms.value))
 
 
 def _bound(resource: str, group: str, side: Side, time_ms: Span, basis: str) -> Bound:
     return Bound(resource, group, side, time_ms, None, basis)
 
 
-def _shared(bound: Bound, time_ms: float | None) -> Bound:
+def _shared(bound: Bound, time_ms: float | None, plausible_share: float) -> Bound:
     if time_ms is None:
         return bound
-    return replace(bound, share=bound.time_ms.times(1 / time_ms))
+    time, basis = bound.time_ms, bound.basis
+    if time.low <= plausible_share * time_ms < time.value:
+        time = Span(time.low, time_ms, time_ms)
+        basis = f"{basis}, as many as the time allows"
+    elif time.value <= plausible_share * time_ms < time.high:
+        time = Span(time.low, time.value, max(time.value, time_ms))
+    return replace(bound, time_ms=time, share=time.times(1 / time_ms), basis=basis)
 
 
-def _l1_bounds(work: Work, used: Pipes, pipes: PipeTable, sm_cycles_per_ms: float) -> list[Bound]:
+def _l1_bounds(
+    work: Work,
+    used: Pipes,
+    pipes: PipeTable,
+    sm_cycles_per_ms: float,
+    lane_cycles_per_ms: float,
+) -> list[Bound]:
     if not work.accesses and not used.stage.high:
         return []
     rate = 1 / (pipes.wavefronts_per_clock * sm_cycles_per_ms)
@@ -215,8 +248,7 @@ def _l1_bounds(work: Work, used: Pipes, pipes: PipeTable, sm_cycles_per_ms: floa
         )
     lsu = used.cycles.get("lsu")
     if lsu is not None:  # the same requests, seen from the memory side
-        sub_partitions = 4.0
-        time = lsu.times(1 / (sub_partitions * sm_cycles_per_ms))
+        time = lsu.times(1 / lane_cycles_per_ms)
         found.append(_bound("l1_requests", "l1", "memory", time, "requests that enter L1"))
     return found
 

@@ -137,8 +137,7 @@ class PipeTable:
         product_class: str | None,
     ) -> Mapping[str, float] | None:
         """Give cycles by pipe; None where the opcode, or a matrix product's rate, is unknown."""
-        special = instruction.operands[-1].text if instruction.opcode in ("S2R", "S2UR") else ""
-        key = (instruction.mnemonic, special)
+        key = kind_of(instruction)
         if key not in self._known:
             self._known[key] = self._uses(instruction, table, architecture, product_class)
         return self._known[key]
@@ -165,6 +164,12 @@ class PipeTable:
             return None
         share = rate / architecture.limits.sub_partitions
         return {"tensor": info.flops_per_warp / 2 / share}
+
+
+def kind_of(instruction: Instruction) -> tuple[str, str]:
+    """Give what the cost of an instruction depends on."""
+    special = instruction.operands[-1].text if instruction.opcode in ("S2R", "S2UR") else ""
+    return instruction.mnemonic, special
 
 
 def pattern(group: str, text: str) -> Pattern:

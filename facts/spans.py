@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..parsers.record import dataclass
 
 
@@ -22,6 +24,16 @@ class Span:
 
 
 NOTHING = Span(0.0, 0.0, 0.0)
+
+
+def total(spans: Iterable[Span]) -> Span:
+    """Add up many."""
+    low = value = high = 0.0
+    for span in spans:
+        low += span.low
+        value += span.value
+        high += span.high
+    return Span(low, value, high)
 
 
 def exactly(value: float) -> Span:

@@ -18,6 +18,7 @@ Array = NDArray[Any]
 WARP = 32
 CHUNK_LANES = 1 << 19  # lanes handled at once, which bounds memory
 PERIOD = np.uint64(512)  # bytes; no count of `wavefronts` changes when a row moves by so many
+FARTHEST = 1 << 31  # bytes between lanes of one execution whose low words are compared
 MOST_COLUMNS = 2 * WARP + 1
 MIXER = np.multiply.accumulate(np.full(MOST_COLUMNS, 0x9E3779B97F4A7C15, np.uint64))  # all odd
 
@@ -103,6 +104,29 @@ def merged(requests: Requests) -> Requests:
         weight=np.add.reduceat(requests.weight[order], starts),
         uncertain=requests.uncertain[first],
     )
+
+
+def shape_of(touches: Sequence[Touch]) -> tuple[object, ...] | None:
+    """Give what the counts of an instruction depend on; None where that is not compared.
+
+    As for rows: the same lanes at the same places, a multiple of 512 bytes further on.
+    """
+    shapes = [_shape(touch) for touch in touches]
+    return None if None in shapes else (touches[0].instruction.mnemonic, *shapes)
+
+
+def _shape(touch: Touch) -> tuple[object, ...] | None:
+    low, high = touch.low, touch.high
+    if touch.shared_low is not None or type(low) is not np.ndarray:
+        return None
+    if type(high) is np.ndarray and (high != high[0]).any():
+        return None
+    if high is not None and type(high) not in (int, np.ndarray):
+        return None
+    if int(low.max()) - int(low.min()) > FARTHEST:
+        return None  # a difference of low words alone would not tell the distance
+    moved = low - low[0] // np.uint32(PERIOD) * np.uint32(PERIOD)
+    return (touch.lanes.tobytes(), touch.weight, touch.uncertain, moved.tobytes())
 
 
 def _shapes(requests: Requests) -> Array:
