@@ -117,8 +117,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "this is not UTF-8 text"
-        raise KneckError(reason.lower(), Place(str(path)), HELP) from None
+        given = getattr(error, "strerror", None)
+        reason = str(given).lower() if given else "this is not UTF-8 text"
+        raise KneckError(reason, Place(str(path)), HELP) from None
 
 
 def _json(path: Path) -> By:
