@@ -104,12 +104,13 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
     chip = _chip(device, setting)
     task, flops_of = _task(launched.problem), _flops(code, table)
     settings = emulation_settings(setting)
+    plausible = float(setting.method("plausible_share") or 1.0)
     found = launch_work(
         launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of, settings
     )
 
     def bounds_of(work: Work, time_ms: float | None = None) -> tuple[Bound, ...]:
-        return bounds(work, chip, pipes, table.table, architecture, time_ms)
+        return bounds(work, chip, pipes, table.table, architecture, time_ms, plausible)
 
     if request.time_ms is not None and not found.scale_known:
         chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)

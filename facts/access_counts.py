@@ -27,6 +27,7 @@ Array = NDArray[Any]
 SECTOR_BYTES = 1 << SECTOR_BITS
 LINE_BYTES = 1 << LINE_BITS
 WORD_BYTES = 1 << WORD_BITS
+SECTORS_PER_LINE = LINE_BYTES // SECTOR_BYTES
 MATRIX_BYTES = 128  # 8 x 8 elements of two bytes
 MATRIX_ROWS = 8
 COPY_PAST_L1 = "BYPASS"
@@ -119,13 +120,14 @@ def _count_local(width: int, requests: Requests, frame_bytes: int | None) -> dic
     lanes = requests.lanes
     least = np.ceil(lanes * WORD_BYTES / SECTOR_BYTES) * words
     likely, most = _random_words(lanes, frame_bytes)
+    likely_sectors = _random_words(lanes / SECTORS_PER_LINE, frame_bytes)[0] * SECTORS_PER_LINE
     whole = np.full(len(lanes), float(words))
     by_line = _interval(requests, lines, whole, most * words, likely * words)
     together = np.ceil(likely / LINES_PER_SEGMENT) * words
     passes = _interval(requests, lines, whole, most * words, together)
     return {
         **_common(requests, width),
-        "sectors": _interval(requests, sectors, least, lanes * words, lanes * words),
+        "sectors": _interval(requests, sectors, least, lanes * words, likely_sectors * words),
         "lines": by_line,
         "requests": by_line,
         "wavefronts": passes,

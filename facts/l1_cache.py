@@ -49,13 +49,15 @@ def simulate(
     sampled: SampledLines,
     lines: int,
     kept: Mapping[int, float] = MappingProxyType({}),
+    sizes: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, Hits]:
     """Pass the sampled block's loads through a cache of so many lines; by instruction address.
 
     `kept` are arrays that stay in L1 from one block of an SM to the next, each with the share of
-    its sectors that still miss. Loads at unknown places of a frame in local memory hit as far as
-    all frames of the block fit.
+    its sectors that still miss; `sizes` gives the bytes of arrays. Loads at unknown places of a
+    frame in local memory hit as far as all frames of the block fit.
     """
+    again = _rounds(emulation, sampled, lines, sizes)
     cache: dict[int, int] = {}
     found: dict[int, list[float]] = {}
     for touch, requests in zip(emulation.log.touches, sampled.requests, strict=True):
@@ -81,8 +83,28 @@ def simulate(
             continue
         entry = found.setdefault(touch.instruction.address, [0.0, 0.0])
         entry[0] += total * touch.weight
-        entry[1] += hit * touch.weight
+        entry[1] += (hit + (total - hit) * again.get(id(touch), 0.0)) * touch.weight
     return {address: Hits(*pair) for address, pair in found.items()}
+
+
+def _rounds(
+    emulation: Emulation, sampled: SampledLines, lines: int, sizes: Mapping[int, int]
+) -> dict[int, float]:
+    """Give loads of closed loops that come by the same places again, each with the share of that.
+
+    A loop whose places would move further than the array is long goes around in it. What it finds
+    in L1 then is there if all that the block asks for in one round fits.
+    """
+    shares: dict[int, float] = {}
+    held = 0.0
+    for touch, requests in zip(emulation.log.touches, sampled.requests, strict=True):
+        if not touch.travel or not requests or not _is_cached(touch):
+            continue
+        size = sizes.get(requests[0][0] >> ARRAY_BITS, touch.travel)
+        if size < touch.travel:
+            shares[id(touch)] = 1.0 - size / touch.travel
+            held += len(requests) * touch.weight * size / touch.travel
+    return shares if held <= lines else {}
 
 
 def _is_cached(touch: Touch) -> bool:

@@ -131,8 +131,11 @@ def _dram(
         for array, lanes in access.random_lanes.items():
             size = sizes.get(array)
             moved = lanes * DRAM_UNIT_BYTES
-            if size is not None and l2_bytes is not None and size <= l2_bytes:
-                moved = min(moved, float(size))  # it soon lies in L2
+            if size is not None and l2_bytes is not None:
+                if size <= l2_bytes:
+                    moved = min(moved, float(size))  # it soon lies in L2
+                else:
+                    moved *= 1 - l2_bytes / size  # the rest lies there when it is asked for
             random += moved
     bulk = sum(access.bytes for access in accesses if access.space == "bulk")
     most = known + random + bulk

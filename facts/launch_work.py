@@ -102,7 +102,7 @@ def launch_work(
     prints = footprints(emulation, sampled, settings.most_arrays, settings.footprint_uneven)
     on_sm = lines * max(1, resident)
     kept = kept_in_l1(prints, sizes, on_sm, chip.sm_count, launch.blocks)
-    hits = simulate(emulation, sampled, lines, kept)
+    hits = simulate(emulation, sampled, lines, kept, sizes)
 
     def flow(accesses: Sequence[Access], hits: Mapping[int, Hits]) -> Traffic | None:
         return _traffic(

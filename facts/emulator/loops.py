@@ -110,6 +110,8 @@ class LoopTable:
     ) -> None:
         machine = self.machine
         machine.log.repeat(window.middle, window.end, times)
+        for touch, step in zip(window.touches()[1], window.steps_between(), strict=True):
+            touch.travel = max(touch.travel, step * (times + 1))
         machine._enter(last.lanes)
         for number, delta in deltas.items():
             if delta is not None:

@@ -53,6 +53,15 @@ class Window:
         middle = log.first_touch[self.middle]
         return log.touches[first:middle], log.touches[middle:]
 
+    def steps_between(self) -> list[int]:
+        """Give the bytes between each access and the same one a window later, 0 if not known."""
+        found = []
+        for before, after in zip(*self.touches(), strict=True):
+            delta = _change(before.low, after.low)
+            one = 0 if delta is None else int(np.asarray(delta).reshape(-1)[0])
+            found.append(abs(int(_signed(one))))
+        return found
+
     def steps(self) -> int:
         """Count the control steps evaluated in one of them."""
         return sum(map(len, self.log.results[self.middle : self.end]))

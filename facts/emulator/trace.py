@@ -40,6 +40,7 @@ class Touch:
     shared_low: Cell = None  # LDGSTS: where in shared memory
     bytes: Cell = None  # bulk copies: what the barrier expects
     data: tuple[Cell, ...] = ()  # what a store writes, where that was asked for
+    travel: int = 0  # bytes that it moves over the repeats of a closed loop that it stands for
 
 
 @dataclass(eq=False)
