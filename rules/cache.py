@@ -77,7 +77,7 @@ def _write(path: str, knowledge: Knowledge) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(beside, "w", encoding="utf-8") as file:
-            json.dump(knowledge_to_json(knowledge), file, separators=(",", ":"))
+            file.write(json.dumps(knowledge_to_json(knowledge), separators=(",", ":")))
         os.replace(beside, path)
         _prune(os.path.dirname(path))
     except OSError:

@@ -44,7 +44,7 @@ def write_cached(kind: str, key: str, document: Any, most: int = MOST_KEPT) -> N
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(beside, "w", encoding="utf-8") as file:
-            json.dump([key, document], file, separators=(",", ":"))
+            file.write(json.dumps([key, document], separators=(",", ":")))  # C; dump is not
         os.replace(beside, path)
         _prune(path.parent, kind, most)
     except OSError:  # a full disk, a read-only home: read anew next time

@@ -45,21 +45,28 @@ class Records:
 
     def read(self, data: Any) -> Any:
         """Give back what was written; lists come back as tuples."""
-        if not isinstance(data, list):
+        if type(data) is not list:
             return data
         tag, kind, *parts = data
         if tag != TAG:
             raise ValueError("not a record")
+        read = self.read  # called for lists only: most parts are plain, and calls are what costs
         if kind == "map":
-            return {self.read(key): self.read(value) for key, value in parts}
-        if kind == "tuple":
-            return tuple(map(self.read, parts))
-        if kind == "set":
-            return frozenset(map(self.read, parts))
+            return {
+                (read(key) if type(key) is list else key): (
+                    read(value) if type(value) is list else value
+                )
+                for key, value in parts
+            }
         if kind == "expression":
             return Expression.from_json(parts[0])
+        values = [read(part) if type(part) is list else part for part in parts]
+        if kind == "tuple":
+            return tuple(values)
+        if kind == "set":
+            return frozenset(values)
         cls = self._classes[kind]
-        return cls(**dict(zip(_kept(cls), map(self.read, parts), strict=True)))
+        return cls(**dict(zip(_kept(cls), values, strict=True)))
 
 
 @cache
