@@ -677,7 +677,7 @@ error: unknown fact "tile.ration"
         ("kb", "show", "cp-async"),
         """\
 error: no rule "cp-async"
-  help: did you mean "cp-async-by-bytes"?
+  help: did you mean "cp-async-agreed"?
 """,
     ),
 }  # fmt: skip
