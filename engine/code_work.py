@@ -22,7 +22,7 @@ from ..facts.remedies import Figures
 from ..facts.remedy_facts import BoundsOf, remedy_facts
 from ..facts.request import Request
 from ..facts.tile_counts import tile_counts
-from ..facts.time_anchor import anchor_on_time
+from ..facts.time_anchor import settled
 from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.errors import KneckError
 from ..parsers.listing import Function, Instruction, ResourceRecord
@@ -104,17 +104,18 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
     chip = _chip(device, setting)
     task, flops_of = _task(launched.problem), _flops(code, table)
     settings = emulation_settings(setting)
-    plausible = float(setting.method("plausible_share") or 1.0)
     found = launch_work(
         launched.function, spec, task, chip, pipes, setting.hardware.operands, flops_of, settings
     )
 
     def bounds_of(work: Work, time_ms: float | None = None) -> tuple[Bound, ...]:
-        return bounds(work, chip, pipes, table.table, architecture, time_ms, plausible)
+        return bounds(
+            work, chip, pipes, table.table, architecture, time_ms, settings.plausible_share
+        )
 
-    if request.time_ms is not None and not found.scale_known:
+    if request.time_ms is not None and (not found.scale_known or found.anchor is not None):
         chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
-        found = anchor_on_time(found, bounds_of, chain, request.time_ms, settings)
+        found = settled(found, bounds_of, chain, request.time_ms, settings)
     return Emulated(
         found,
         bounds_of(found.work, request.time_ms),

@@ -40,6 +40,9 @@ def emulation_settings(setting: Setting) -> Settings:
         footprint_uneven=figure("uneven_steps_fraction"),
         anchor_spread=figure("anchor_spread"),
         anchor_disagreement=figure("anchor_disagreement"),
+        special_operations=figure("special_function_operations"),
+        plausible_share=figure("plausible_share"),
+        explained_share=figure("explained_time_fraction"),
         time_rounds=int(figure("time_anchor_rounds")),
         time_smallest=figure("time_anchor_smallest"),
     )

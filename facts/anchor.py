@@ -29,7 +29,8 @@ class Anchor:
     """How the counts inside one loop must be scaled; `region` None means all of the code.
 
     `most` is the scale if the problem counts one operation for each special function only: what one
-    costs is a convention, and its code has many operations.
+    costs is a convention, and its code has many operations. `special` counts special functions as
+    `emulated` counts operations; `of_bytes` tells that the work is bytes.
     """
 
     region: Region | None
@@ -37,6 +38,23 @@ class Anchor:
     emulated: float
     wanted: float
     most: float = 0.0
+    special: float = 0.0
+    of_bytes: bool = False
+
+    def factor(self, address: int) -> float:
+        """Give how many times more often than emulated an instruction runs."""
+        is_inside = self.region is not None and self.region[0] <= address <= self.region[1]
+        return self.scale if is_inside else 1.0
+
+    def is_exact(self, special_operations: float) -> bool:
+        """Tell whether the work is more than a convention or a least.
+
+        Bytes may be read several times. Operations around special functions are a convention where
+        there are no more of them than the code of one special function has.
+        """
+        if self.of_bytes:
+            return False
+        return not self.special or self.emulated / self.special > special_operations
 
     @property
     def ratio(self) -> float:
@@ -83,7 +101,9 @@ def flop_anchor(
         and found.region[0] <= i.address <= found.region[1]
         and i.address in counts
     )
-    return replace(found, most=min(MOST_SCALE, wanted / special)) if special else found
+    if not special:
+        return found
+    return replace(found, most=min(MOST_SCALE, wanted / special), special=special)
 
 
 def byte_anchor(emulation: Emulation, accesses: Sequence[Access], wanted: float) -> Anchor | None:
@@ -94,7 +114,8 @@ def byte_anchor(emulation: Emulation, accesses: Sequence[Access], wanted: float)
     moving = [a for a in accesses if a.space in ("global", "bulk")]
     if any(a.random_lanes for a in moving):
         return None
-    return _anchor(emulation, {a.address: a.bytes for a in moving}, wanted)
+    found = _anchor(emulation, {a.address: a.bytes for a in moving}, wanted)
+    return None if found is None else replace(found, of_bytes=True)
 
 
 def _anchor(emulation: Emulation, per_address: Mapping[int, float], wanted: float) -> Anchor | None:

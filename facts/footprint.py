@@ -8,7 +8,7 @@ does not fit in L2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 
@@ -57,11 +57,16 @@ class Footprint:
 
 
 def footprints(
-    emulation: Emulation, sampled: SampledLines, most_arrays: int, uneven: float
+    emulation: Emulation,
+    sampled: SampledLines,
+    most_arrays: int,
+    uneven: float,
+    factor: Callable[[int], float],
 ) -> list[Footprint]:
     """Count the distinct sectors of the sampled block, array by array, the largest arrays first.
 
-    `uneven` is the relative difference of steps that index arithmetic does not make.
+    `uneven` is the relative difference of steps that index arithmetic does not make; `factor` says
+    how many times more often than emulated the instruction at an address runs.
     """
     seen: dict[tuple[int, bool], int] = {}
     found: dict[tuple[int, bool], Footprint] = {}
@@ -70,6 +75,7 @@ def footprints(
         if opcode not in GLOBAL:
             continue
         writes = opcode in WRITES
+        weight = touch.weight * factor(touch.instruction.address)
         for line, sectors in requests or ():
             array = line >> ARRAY_BITS
             entry = found.get((array, writes))
@@ -79,10 +85,10 @@ def footprints(
             fresh = sectors & ~have
             if fresh:
                 seen[line, writes] = have | sectors
-                entry.sectors += fresh.bit_count() * touch.weight
-                entry.lines += (have == 0) * touch.weight
+                entry.sectors += fresh.bit_count() * weight
+                entry.lines += (have == 0) * weight
         _note_starts(touch, emulation, writes, found)
-    _note_bytes(emulation, sampled.rows, found)
+    _note_bytes(emulation, sampled.rows, found, factor)
     largest = sorted(found.values(), key=lambda entry: -entry.sectors)[:most_arrays]
     kept = {id(entry) for entry in largest}
     chosen = [entry for entry in found.values() if id(entry) in kept]
@@ -112,7 +118,10 @@ def _note_starts(
 
 
 def _note_bytes(
-    emulation: Emulation, rows: slice, found: Mapping[tuple[int, bool], Footprint]
+    emulation: Emulation,
+    rows: slice,
+    found: Mapping[tuple[int, bool], Footprint],
+    factor: Callable[[int], float],
 ) -> None:
     from .accesses import width_of
 
@@ -124,7 +133,8 @@ def _note_bytes(
         entry = found.get((high // POINTER_SPACING, True))
         if entry is not None:
             lanes = int(touch.lanes.reshape(-1, 32)[rows].sum())
-            entry.stored_bytes += lanes * width_of(touch.instruction) * touch.weight
+            weight = touch.weight * factor(touch.instruction.address)
+            entry.stored_bytes += lanes * width_of(touch.instruction) * weight
 
 
 def _find_moves(entry: Footprint, emulation: Emulation, uneven: float) -> None:

@@ -18,6 +18,7 @@ from .spans import NOTHING, Span
 
 SECTOR_BYTES = 32
 DRAM_UNIT_BYTES = 64
+SECTORS_PER_LINE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Traffic:
     dram_bytes: Span
     requested_bytes: float
     unique_bytes: float
+    dram_share: float = 1.0  # of L2's answers, what DRAM had to bring
 
     @property
     def reread_factor(self) -> float | None:
@@ -51,7 +53,8 @@ def traffic(
 ) -> Traffic:
     """Add up the requests of all accesses.
 
-    Where the arguments are guesses (`is_guess`), the problem's bytes stand for what DRAM moves.
+    Where the arguments are guesses (`is_guess`), the problem's bytes stand for what DRAM moves,
+    and without them that is unknown.
     `sizes` maps an array's number to its bytes, where they are known; so many `resident` blocks
     run at once.
     """
@@ -67,6 +70,12 @@ def traffic(
         share = min(1.0, problem_bytes / dram.value) if dram.value else 1.0
         dram = Span(min(dram.low, problem_bytes), problem_bytes, max(dram.high, problem_bytes))
         fetched, written = fetched * share, written * share
+        once = problem_bytes / SECTOR_BYTES  # L1 may find the rest, if the guesses are wrong
+        tags = Span(min(tags.low, once / SECTORS_PER_LINE), tags.value, tags.high)
+        sectors = Span(min(sectors.low, once), sectors.value, sectors.high)
+    elif is_guess:
+        dram = Span(0.0, 0.0, dram.high)  # rests on nothing
+        fetched = written = 0.0
     extra = fetched * path.dram_tags_per_line + written * path.dram_tags_per_written_line
     reads = [one for one in prints if not one.writes]
     unique = sum(distinct_bytes(one, grid, sizes.get(one.array)) for one in reads)
@@ -75,8 +84,14 @@ def traffic(
         shared = min(1.0, unique / SECTOR_BYTES / sectors.value) if sectors.value else 1.0
         tags = Span(tags.low * shared, tags.value, tags.high)
         sectors = Span(sectors.low * shared, sectors.value, sectors.high)
-    tags = tags + Span(extra, extra, extra)
-    return Traffic(tags, sectors, slots, dram, sectors.value * SECTOR_BYTES, unique)
+    least = dram.low / dram.value if dram.value else 1.0
+    tags = tags + Span(extra * min(1.0, least), extra, extra)
+    asked = sectors.value * SECTOR_BYTES
+    share = min(1.0, dram.value / asked) if asked else 1.0
+    is_random = any(access.random_lanes for access in accesses)
+    if is_guess and is_random and problem_bytes and l2_bytes:
+        share = max(share, 1 - l2_bytes / problem_bytes)  # what the loop counts do not tell
+    return Traffic(tags, sectors, slots, dram, asked, unique, share)
 
 
 def _requests(access: Access, hits: Hits | None, path: L2Path) -> tuple[Span, Span, Span]:

@@ -18,7 +18,6 @@ from .emulator.emulate import Emulation
 from .emulator.launch import array_of
 from .emulator.values import plain_values
 from .l1_cache import Hits
-from .l2 import SECTOR_BYTES, Traffic
 from .launch_work import LaunchWork
 from .pipes import Latencies, PipeTable
 from .warp_timeline import CHAIN, ISSUE, play
@@ -97,7 +96,8 @@ def latency(
     if costs is None:
         return None
     accesses = {access.address: access for access in work.accesses}
-    unit = _Units(costs, pipes, found.hits, _dram_share(work.traffic), accesses)
+    share = work.traffic.dram_share if work.traffic is not None else 1.0
+    unit = _Units(costs, pipes, found.hits, share, accesses)
     timeline = play(emulation, unit.of, costs.operands)
     if timeline is None:
         return None
@@ -138,13 +138,6 @@ def _in_flight(accesses: Sequence[Access], slots: Slots, cycles: float, costs: L
 
 def _worst(places: Mapping[int, float]) -> tuple[int, ...]:
     return tuple(sorted(places, key=lambda a: -places[a])[:MOST_ADDRESSES])
-
-
-def _dram_share(traffic: Traffic | None) -> float:
-    """Give the share of L2's answers that DRAM had to bring."""
-    if traffic is None or not traffic.read_sectors.value:
-        return 1.0
-    return min(1.0, traffic.dram_bytes.value / (traffic.read_sectors.value * SECTOR_BYTES))
 
 
 def _serialised_ms(found: LaunchWork, costs: Latencies) -> float:

@@ -36,6 +36,8 @@ class Settings:
     that is made up; `most_lines` and `most_arrays` whose places are analysed; `footprint_uneven`:
     relative difference of steps that index arithmetic does not make; `anchor_spread`: how far off
     an anchor usually is; `anchor_disagreement` from which on it corrects the emulation;
+    `special_operations` of the code of one special function; `plausible_share` of the time that
+    work may take; `explained_share` of it below which an anchor that may be too low is doubted;
     `time_rounds` and `time_smallest` of the counts that follow from the time.
     """
 
@@ -48,6 +50,9 @@ class Settings:
     footprint_uneven: float
     anchor_spread: float
     anchor_disagreement: float
+    special_operations: float
+    plausible_share: float
+    explained_share: float
     time_rounds: int
     time_smallest: float
 
@@ -138,6 +143,11 @@ def known_contents(argument: Argument, task: Task) -> Contents | None:
     return None
 
 
+def _power_of_two(least: int) -> int:
+    """Round up, so that a mask made of the size keeps all bits below it."""
+    return 1 << max(0, least - 1).bit_length()
+
+
 NO_SIZES = frozenset(  # dimensions that kernels seldom take as an integer argument
     {"R", "S", "stride", "pad", "reads", "writes", "flops", "bytes", "dilation", "causal"}
 )
@@ -184,6 +194,6 @@ def _integers(
         return dict.fromkeys(positions, covered[0] if covered else large[0])
     most = max(g * b for g, b in zip(spec.grid, spec.block, strict=True))
     generic = max(settings.generic_integer, most * settings.elements_per_thread)
-    fill = max(large, default=min(generic, MOST_GENERIC))
+    fill = max(large, default=min(_power_of_two(generic), MOST_GENERIC))
     notes.append(f"every integer argument is taken as {fill}")
     return dict.fromkeys(positions, fill)

@@ -8,7 +8,7 @@ counts are anchored on the problem's operations or bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 from ..parsers.listing import Function
@@ -81,7 +81,9 @@ def launch_work(
     exact = spec.arguments is not None and executed.exact
     anchor = None if exact else _anchored(emulation, executed, accesses, task, flops_of, fits)
     scale_known = exact or (spec.arguments is not None and not emulation.doubt.ended_early)
-    if anchor is not None and abs(anchor.scale - 1.0) > settings.anchor_disagreement:
+    accesses = bounded(accesses, executed)
+    is_anchored = anchor is not None and abs(anchor.scale - 1.0) > settings.anchor_disagreement
+    if anchor is not None and is_anchored:
         executed = Executed(
             scaled(executed.counts, anchor, settings.anchor_spread), "anchor",
             (*executed.doubts, "counts follow from the problem's operations or bytes"),
@@ -99,15 +101,20 @@ def launch_work(
         pipes.l1_bytes, pipes.l1_usable_fraction, spec.smem_bytes_per_block, max(1, resident)
     )
     sampled = sampled_lines(emulation, settings.most_lines)
-    prints = footprints(emulation, sampled, settings.most_arrays, settings.footprint_uneven)
+    prints = footprints(
+        emulation, sampled, settings.most_arrays, settings.footprint_uneven,
+        anchor.factor if anchor is not None and is_anchored else lambda address: 1.0,
+    )  # fmt: skip
     on_sm = lines * max(1, resident)
     kept = kept_in_l1(prints, sizes, on_sm, chip.sm_count, launch.blocks)
     hits = simulate(emulation, sampled, lines, kept, sizes)
 
+    is_guess = spec.arguments is None and (task.bytes is not None or unended or not executed.exact)
+
     def flow(accesses: Sequence[Access], hits: Mapping[int, Hits]) -> Traffic | None:
         return _traffic(
             emulation, accesses, hits, prints, sizes, task, chip, pipes, max(1, resident),
-            spec.arguments is None,
+            is_guess,
         )  # fmt: skip
 
     if not sampled.complete:
@@ -117,6 +124,31 @@ def launch_work(
         work, emulation, hits, anchor, scale_known, tuple(notes), flow, flops_of,
         tuple(prints), sizes, spec.blocks_per_sm, not sampled.complete,
     )  # fmt: skip
+
+
+def bounded(accesses: Sequence[Access], executed: Executed) -> tuple[Access, ...]:
+    """Let an access be as uncertain as the number of its executions: what data decides may not run.
+
+    No count is without a limit here; the time sets one where there is a time.
+    """
+    result = []
+    for access in accesses:
+        count = executed.counts.get(access.address)
+        if count is None or not count.value or count.low >= count.value:
+            result.append(access)
+            continue
+        least = count.low / count.value
+
+        def less(span: Span, least: float = least) -> Span:
+            return Span(span.low * least, span.value, span.high)
+
+        result.append(
+            replace(
+                access, sectors=less(access.sectors), lines=less(access.lines),
+                requests=less(access.requests), wavefronts=less(access.wavefronts),
+            )
+        )  # fmt: skip
+    return tuple(result)
 
 
 def _traffic(

@@ -20,8 +20,55 @@ from .launch_arguments import Settings
 from .launch_work import LaunchWork
 
 DOUBT = "how often loops run follows from the time: shares are proportions"
+REFUTED = "the problem's operations or bytes would take longer than the time"
+UNEXPLAINED = "the problem's operations or bytes would leave most of the time unexplained"
 
 BoundsOf = Callable[[Work], Sequence[Bound]]
+
+
+def settled(
+    found: LaunchWork,
+    bounds_of: BoundsOf,
+    chain: Latency | None,
+    time_ms: float,
+    settings: Settings,
+) -> LaunchWork:
+    """Give the work with counts that the time allows.
+
+    Counts that rest on nothing follow from the time. So do anchored ones that need more than the
+    time, and those of an anchor that is a convention or a least (what a special function costs, how
+    often a byte is read) where bounds and chain together leave most of the time unexplained.
+    """
+    if not found.scale_known:
+        return anchor_on_time(found, bounds_of, chain, time_ms, settings)
+    anchor = found.anchor
+    if anchor is None or found.work.executed.basis != "anchor":
+        return found
+    bounds = bounds_of(found.work)
+    if any(b.time_ms.low > settings.plausible_share * time_ms for b in bounds):
+        return _instead(found, REFUTED, bounds_of, chain, time_ms, settings)
+    if anchor.is_exact(settings.special_operations):
+        return found
+    explained = max(
+        max((b.time_ms.value for b in bounds), default=0.0), _chain_ms(chain, (), 1.0, anchor)
+    )
+    if explained < settings.explained_share * time_ms:
+        return _instead(found, UNEXPLAINED, bounds_of, chain, time_ms, settings)
+    return found
+
+
+def _instead(
+    found: LaunchWork,
+    because: str,
+    bounds_of: BoundsOf,
+    chain: Latency | None,
+    time_ms: float,
+    settings: Settings,
+) -> LaunchWork:
+    """Let the time decide in the place of the anchor, and say why."""
+    executed = replace(found.work.executed, doubts=(*found.work.executed.doubts, because))
+    doubted = replace(found, work=replace(found.work, executed=executed))
+    return anchor_on_time(doubted, bounds_of, chain, time_ms, settings)
 
 
 def anchor_on_time(
@@ -36,9 +83,10 @@ def anchor_on_time(
     if not any(c.value and _inside(a, loops) for a, c in found.work.executed.counts.items()):
         return found
     scale, least = 1.0, settings.time_smallest
+    applied = found.anchor if found.work.executed.basis == "anchor" else None
     for _ in range(settings.time_rounds):
         bound = _largest_ms(bounds_of, _scaled(found, loops, scale, scale, least))
-        needed = max(bound, _chain_ms(chain, loops, scale))
+        needed = max(bound, _chain_ms(chain, loops, scale, applied))
         if not needed:
             return found
         scale *= time_ms / needed
@@ -66,11 +114,19 @@ def _largest_ms(bounds_of: BoundsOf, found: LaunchWork) -> float:
     return max((b.time_ms.value for b in bounds_of(found.work)), default=0.0)
 
 
-def _chain_ms(chain: Latency | None, loops: Sequence[Region], scale: float) -> float:
+def _chain_ms(
+    chain: Latency | None, loops: Sequence[Region], scale: float, anchor: Anchor | None
+) -> float:
+    """Add up the chain as emulated, with its loops scaled and the anchor's one besides."""
     if chain is None:
         return 0.0
-    times = chain.by_address.items()
-    return sum(time * (scale if _inside(address, loops) else 1.0) for address, time in times)
+    region = (anchor.region,) if anchor is not None and anchor.region is not None else ()
+    by_anchor = anchor.scale if anchor is not None else 1.0
+    total = 0.0
+    for address, time in chain.by_address.items():
+        factor = scale if _inside(address, loops) else 1.0
+        total += time * factor * (by_anchor if _inside(address, region) else 1.0)
+    return total
 
 
 def _scaled(
