@@ -11,6 +11,7 @@ from .evaluate import evaluate_rules
 from .infer import Inference
 
 SIDES = ("compute", "memory")
+ARGUMENTS, COUNTERS = "emulation.arguments_known", "counters.given"
 VERDICT = "bound"
 MARGIN = "method.saturation_margin"
 
@@ -27,6 +28,7 @@ def certainty(inference: Inference) -> Certainty:
     """Judge again with both shares at their ends, widened by the margin of the threshold.
 
     One class at all ends is high confidence; the margin alone makes it medium; else it is low.
+    Where two are left, both are named, with the one measurement that would decide.
     """
     now = inference.facts.value(VERDICT)
     if now is None:
@@ -39,13 +41,21 @@ def certainty(inference: Inference) -> Certainty:
     others = sorted(str(found) for found in near - {now} if found is not None)
     if not others:
         return Certainty("medium", ())
-    told = (
-        f"Near the threshold: within {margin:.0%} of the shares it could be {' or '.join(others)}"
-    )
+    both = " or ".join([str(now), *others])
     if sure == {now}:
-        return Certainty("medium", (told,))
-    counts = "counters of a profiler (--ncu), or the arguments (--args), would decide"
-    return Certainty("low", (f"{told}; {counts}",))
+        told = f"{both}: near the threshold, within {margin:.0%} of the shares"
+        return Certainty("medium", (f"{told}; {_decides(inference.base, False)}",))
+    told = f"{both}: the shares are intervals that leave it open"
+    return Certainty("low", (f"{told}; {_decides(inference.base, True)}",))
+
+
+def _decides(base: FactBase, by_interval: bool) -> str:
+    """Name the measurement that would decide between two classes."""
+    if base.value(COUNTERS) is True:
+        return "so near to it a profiler is no judge either"
+    if by_interval and base.value(ARGUMENTS) is False:
+        return "the kernel's arguments (--args) would decide"
+    return "counters of Nsight Compute (--ncu) would decide"
 
 
 def _classes(inference: Inference, margin: float) -> set[object]:

@@ -49,6 +49,7 @@ class LaunchWork:
     sizes: Mapping[int, int] = field(default_factory=dict)  # bytes by array
     blocks_per_sm: int = 1
     lines_left_out: bool = False
+    arguments_known: bool = True
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
@@ -122,7 +123,7 @@ def launch_work(
     work = Work(function, executed, accesses, flow(accesses, hits), task.bytes)
     return LaunchWork(
         work, emulation, hits, anchor, scale_known, tuple(notes), flow, flops_of,
-        tuple(prints), sizes, spec.blocks_per_sm, not sampled.complete,
+        tuple(prints), sizes, spec.blocks_per_sm, not sampled.complete, spec.arguments is not None,
     )  # fmt: skip
 
 

@@ -55,7 +55,9 @@ def emulation_facts(found: LaunchWork) -> list[Fact]:
     ended, blocks = found.emulation.doubt.ended_early, len(found.emulation.log)
     said = f"budget spent after {blocks} executions of a block of code" if ended else "all ran"
     left = "first accesses only" if found.lines_left_out else "all accesses"
+    given = "--args" if found.arguments_known else "no --args: values are made up"
     return [
+        Fact("emulation.arguments_known", found.arguments_known, "", Source("option", given)),
         Fact("emulation.ended_early", ended, "", Source("emulated", said)),
         Fact("emulation.lines_left_out", found.lines_left_out, "", Source("emulated", left)),
     ]
