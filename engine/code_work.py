@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..facts.anchor import FlopsOf
 from ..facts.arch_table import ArchTable
+from ..facts.arguments import Argument
 from ..facts.bounds import Bound, Chip, Work, bounds
 from ..facts.code import Code, CodeAccess, CodeBound
 from ..facts.constant_banks import compiler_constants
@@ -65,6 +66,7 @@ class Emulated:
 
 def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     """Add what the emulation of the launch says; without a launch or costs, say what is missing."""
+    check_arguments(code, launched)
     found = emulated(code, launched, setting)
     if isinstance(found, Gap):
         gaps = tuple(Missing(name, found.because, found.needs) for name in ACCESS_NAMES)
@@ -124,6 +126,30 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
     )
 
 
+def check_arguments(code: Code, launched: Launched) -> None:
+    """Hold --args against the parameters that the binary declares; raises KneckError.
+
+    A listing declares none.
+    """
+    from ..facts.parameters import check_parameters
+
+    arguments = arguments_of(launched)
+    record = next(iter(code.records), None)
+    if arguments is not None and record is not None and record.parameters is not None:
+        check_parameters(arguments, record.parameters, structures=True)
+
+
+def arguments_of(launched: Launched) -> tuple[Argument, ...] | None:
+    """Read --args with the problem's dimensions; None where it was not given."""
+    from ..facts.arguments import parse_arguments
+
+    request, problem = launched.request, launched.problem
+    if request.args is None:
+        return None
+    dimensions = {} if problem is None else {n: float(v) for n, v in problem.dimensions.items()}
+    return parse_arguments(request.args, dimensions)
+
+
 def figures_of(setting: Setting) -> Figures:
     """Give the method's figures that remedies rest on."""
 
@@ -174,9 +200,7 @@ def _flops(code: Code, table: ArchTable) -> FlopsOf:
 
 def launch_spec(code: Code, launched: Launched, architecture: Architecture) -> LaunchSpec | None:
     """Describe the launch, the driver's reserve of shared memory included; None: it cannot be."""
-    from ..facts.arguments import parse_arguments
-
-    request, problem = launched.request, launched.problem
+    request = launched.request
     record: ResourceRecord | None = next(iter(code.records), None)
     grid, block = axes(request.grid or ""), axes(request.block or "")
     registers = record.registers if record is not None else None
@@ -190,8 +214,6 @@ def launch_spec(code: Code, launched: Launched, architecture: Architecture) -> L
             return None
         if blocks == 0:
             return None
-    dimensions = {} if problem is None else {n: float(v) for n, v in problem.dimensions.items()}
-    arguments = parse_arguments(request.args, dimensions) if request.args is not None else None
     banks = {}
     if record is not None and request.stdin is None:
         banks = compiler_constants(Path(launched.path).read_bytes(), code.name, launched.path)
@@ -202,7 +224,7 @@ def launch_spec(code: Code, launched: Launched, architecture: Architecture) -> L
         record.parameter_base if record is not None else None,
         smem + architecture.limits.smem_reserved_bytes_per_block,
         blocks,
-        arguments,
+        arguments_of(launched),
         banks,
         record.stack if record is not None else None,
     )

@@ -49,7 +49,7 @@ class Extraction:
 def extract(opened: Opened, setting: Setting) -> Extraction:
     """Extract all facts; raises KneckError for options that cannot be."""
     request = opened.request
-    options = option_facts(request, setting.most_threads)
+    options = option_facts(request, setting.most_threads, setting.most_blocks)
     problem = problem_of(request, setting)
     code = code_of(opened, problem, setting)
     measured = measure(opened, code, problem, {fact.name: fact for fact in options[0]}, setting)

@@ -38,6 +38,13 @@ class Setting:
         return max((each.max_threads_per_block for each in limits), default=None)
 
     @property
+    def most_blocks(self) -> tuple[int, int, int] | None:
+        """Give the largest grid in x, y and z, the same for all architectures here."""
+        sizes = [self.method(f"max_grid_{axis}") for axis in "xyz"]
+        x, y, z = (int(size) if isinstance(size, (int, float)) else 0 for size in sizes)
+        return (x, y, z) if x and y and z else None
+
+    @property
     def reserve_bytes(self) -> Mapping[str, int]:
         """Map each architecture whose tools count the driver's reserve to that reserve."""
         return reserve_bytes(self.hardware)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ..parsers.errors import KneckError
 from .launch_facts import axes
@@ -12,13 +13,15 @@ from .request import Request
 
 
 def option_facts(
-    request: Request, most_threads: int | None = None
+    request: Request,
+    most_threads: int | None = None,
+    most_blocks: tuple[int, int, int] | None = None,
 ) -> tuple[list[Fact], list[Missing]]:
     """Give the facts of launch, time and expectation; raises KneckError for impossible values.
 
-    `most_threads` is the largest block that the hardware takes.
+    `most_threads` is the largest block that the hardware takes, `most_blocks` the largest grid.
     """
-    facts = [*_launch(request, most_threads), *_time(request)]
+    facts = [*_launch(request, most_threads, most_blocks), *_time(request)]
     if request.expect is not None:
         share = request.expect
         if not 0 < share <= 100:
@@ -44,7 +47,9 @@ def _missing(facts: list[Fact]) -> list[Missing]:
     return found
 
 
-def _launch(request: Request, most_threads: int | None) -> list[Fact]:
+def _launch(
+    request: Request, most_threads: int | None, most_blocks: tuple[int, int, int] | None
+) -> list[Fact]:
     facts = []
     for name, text in (("grid", request.grid), ("block", request.block)):
         if text is None:
@@ -55,6 +60,8 @@ def _launch(request: Request, most_threads: int | None) -> list[Fact]:
                 f"--block {text}: a block of {math.prod(sizes)} threads cannot be launched",
                 help=f"give 1 to {most_threads} threads per block",
             )
+        if name == "grid" and most_blocks is not None:
+            _check_grid(text, sizes, most_blocks)
         facts.append(_option(f"launch.{name}", ",".join(map(str, sizes)), "", f"--{name}", text))
     if request.dynamic_smem is not None:
         smem = request.dynamic_smem
@@ -73,6 +80,15 @@ def _launch(request: Request, most_threads: int | None) -> list[Fact]:
             raise KneckError(f"--carveout {carveout} is not a percentage", help="give 0 to 100")
         facts.append(_option("occupancy.carveout", carveout, "", "--carveout", carveout))
     return facts
+
+
+def _check_grid(text: str, sizes: Sequence[int], most: Sequence[int]) -> None:
+    for axis, size, limit in zip("xyz", sizes, most, strict=False):
+        if size > limit:
+            raise KneckError(
+                f"--grid {text}: a grid of {size:,} blocks in {axis} cannot be launched",
+                help=f"give at most {limit:,} blocks in {axis}",
+            )
 
 
 def _axes(option: str, text: str) -> tuple[int, ...]:

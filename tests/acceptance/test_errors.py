@@ -434,6 +434,29 @@ error: --block 1025: a block of 1025 threads cannot be launched
   help: give 1 to 1024 threads per block
 """,
     ),
+    "a grid above the limit of its axis": infer(
+        "saxpy.cubin", "--grid", "1,65536",
+        says="""\
+error: --grid 1,65536: a grid of 65,536 blocks in y cannot be launched
+  help: give at most 65,535 blocks in y
+""",
+    ),
+    "fewer arguments than the kernel takes": infer(
+        "saxpy.cubin", "--args", "i32=1000, f32=2",
+        says="""\
+error: the kernel takes 4 arguments, --args gives 2
+  --> --args
+  help: parameter sizes in bytes, in order: 8, 8, 4, 4
+""",
+    ),
+    "an argument of another size than the kernel's": infer(
+        "saxpy.cubin", "--args", "f32[1000], f32[1000], f64=2, i32=1000",
+        says="""\
+error: argument 3 of the kernel has 4 bytes, "f64=2" has 8
+  --> --args:1:23
+  help: parameter sizes in bytes, in order: 8, 8, 4, 4
+""",
+    ),
     "a negative grid": infer(
         "saxpy.cubin", "--grid", "-1",
         says="""\
