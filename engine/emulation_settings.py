@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..facts.emulator.budget import Costs, Limits
+from ..facts.footprint import Evenness
 from ..facts.launch_arguments import Settings
 from .knowledge import Setting
 
@@ -37,7 +38,7 @@ def emulation_settings(setting: Setting) -> Settings:
         elements_per_thread=int(figure("generic_elements_per_thread")),
         most_lines=int(figure("sampled_lines")),
         most_arrays=int(figure("sampled_arrays")),
-        footprint_uneven=figure("uneven_steps_fraction"),
+        evenness=Evenness(figure("uneven_steps_fraction"), figure("edge_shift_bytes")),
         anchor_spread=figure("anchor_spread"),
         anchor_disagreement=figure("anchor_disagreement"),
         special_operations=figure("special_function_operations"),

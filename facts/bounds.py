@@ -23,7 +23,6 @@ from .pipes import Clocks, PipeTable, kind_of
 from .spans import NOTHING, Span, exactly, total
 
 Side = Literal["compute", "memory"]
-SMALLEST_MS = 1e-9
 WAVEFRONT_BYTES = 128
 WARPS_PER_GROUP = 4
 L1_GROUPS = frozenset({"memory"})  # opcode groups that pass the L1 data stage
@@ -204,7 +203,7 @@ def bounds(
     found += _l1_bounds(work, used, pipes, chip.sm_count * per_ms, lanes * per_ms)
     found += _l2_bounds(work, pipes, chip)
     found += _dram_bound(work, pipes, chip)
-    kept = (one for one in found if one.time_ms.high > SMALLEST_MS)
+    kept = (one for one in found if one.time_ms.high > 0)
     shared = (_shared(one, time_ms, plausible_share) for one in kept)
     return tuple(sorted(shared, key=lambda b: -b.time_ms.value))
 

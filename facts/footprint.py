@@ -25,7 +25,18 @@ SECTOR_BYTES = 32
 DRAM_UNIT_BYTES = 64
 SECTORS_PER_LINE = 4
 LINE_BYTES = SECTORS_PER_LINE * SECTOR_BYTES
-EDGE_BYTES = 1 << 16  # by which another first thread may shift a start at the edge of the grid
+
+
+@dataclass(frozen=True, slots=True)
+class Evenness:
+    """When steps between blocks count as those of index arithmetic, by figures of kb/method.yaml.
+
+    `uneven` is the relative difference that it does not make, `edge_bytes` what another first
+    thread may shift a start at the edge of the grid.
+    """
+
+    uneven: float
+    edge_bytes: float
 
 
 @dataclass
@@ -60,13 +71,12 @@ def footprints(
     emulation: Emulation,
     sampled: SampledLines,
     most_arrays: int,
-    uneven: float,
+    evenness: Evenness,
     factor: Callable[[int], float],
 ) -> list[Footprint]:
     """Count the distinct sectors of the sampled block, array by array, the largest arrays first.
 
-    `uneven` is the relative difference of steps that index arithmetic does not make; `factor` says
-    how many times more often than emulated the instruction at an address runs.
+    `factor` says how many times more often than emulated the instruction at an address runs.
     """
     seen: dict[tuple[int, bool], int] = {}
     found: dict[tuple[int, bool], Footprint] = {}
@@ -93,7 +103,7 @@ def footprints(
     kept = {id(entry) for entry in largest}
     chosen = [entry for entry in found.values() if id(entry) in kept]
     for entry in chosen:
-        _find_moves(entry, emulation, uneven)
+        _find_moves(entry, emulation, evenness)
     return chosen
 
 
@@ -137,7 +147,7 @@ def _note_bytes(
             entry.stored_bytes += lanes * width_of(touch.instruction) * weight
 
 
-def _find_moves(entry: Footprint, emulation: Emulation, uneven: float) -> None:
+def _find_moves(entry: Footprint, emulation: Emulation, evenness: Evenness) -> None:
     """Compare the starts of samples that differ along one axis only, inside the grid if possible.
 
     At the edges of the grid the first active thread is another one, which shifts the start.
@@ -152,7 +162,8 @@ def _find_moves(entry: Footprint, emulation: Emulation, uneven: float) -> None:
         step = trusted[0][2] / trusted[0][1]
         moves.append(any(size for _, _, size in trusted))
         for _, distance, size in apart:
-            if abs(size - step * distance) > uneven * abs(step * distance) + EDGE_BYTES:
+            allowed = evenness.uneven * abs(step * distance) + evenness.edge_bytes
+            if abs(size - step * distance) > allowed:
                 entry.affine = False
     entry.moves = (moves[0], moves[1], moves[2])
 

@@ -20,14 +20,13 @@ from .emulator.values import plain_values
 from .l1_cache import Hits
 from .launch_work import LaunchWork
 from .pipes import Latencies, PipeTable
+from .sampled_lines import LINE_BITS
 from .warp_timeline import CHAIN, ISSUE, play
 
 LAUNCH, LAST_WAVE, IDLE_SMS, SAME_ADDRESS = (
     "launch", "last wave", "SMs without a block", "atomics on the same addresses",
 )  # fmt: skip
 ATOMICS = frozenset({"RED", "REDG", "ATOM", "ATOMG"})
-LINE_BYTES = 128
-MOST_ADDRESSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ def _in_flight(accesses: Sequence[Access], slots: Slots, cycles: float, costs: L
 
 
 def _worst(places: Mapping[int, float]) -> tuple[int, ...]:
-    return tuple(sorted(places, key=lambda a: -places[a])[:MOST_ADDRESSES])
+    return tuple(sorted(places, key=lambda a: -places[a]))
 
 
 def _serialised_ms(found: LaunchWork, costs: Latencies) -> float:
@@ -151,8 +150,10 @@ def _serialised_ms(found: LaunchWork, costs: Latencies) -> float:
         if entry.writes and entry.array in arrays and True not in entry.moves:
             lines += entry.lines
         elif entry.writes and entry.array in arrays:
-            lines += found.sizes.get(entry.array, float("inf")) / LINE_BYTES
-    lines = lines or sum(found.sizes.get(array, float("inf")) for array in arrays) / LINE_BYTES
+            lines += found.sizes.get(entry.array, float("inf")) / (1 << LINE_BITS)
+    lines = lines or sum(found.sizes.get(array, float("inf")) for array in arrays) / (
+        1 << LINE_BITS
+    )
     return asked / max(1.0, lines) * costs.atomic_sector_ns * 1e-6
 
 

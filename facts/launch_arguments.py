@@ -21,6 +21,7 @@ from .emulator.launch import (
     parameter_bytes,
     scalar_bytes,
 )
+from .footprint import Evenness
 from .pipes import PipeTable
 
 INTEGER_BYTES, POINTER_BYTES = 4, 8
@@ -33,9 +34,8 @@ class Settings:
     """Figures of kb/method.yaml for the emulation, its addresses and the anchors.
 
     `most_threads` of the sampled blocks; `elements_per_thread` so that no bound check cuts a size
-    that is made up; `most_lines` and `most_arrays` whose places are analysed; `footprint_uneven`:
-    relative difference of steps that index arithmetic does not make; `anchor_spread`: how far off
-    an anchor usually is; `anchor_disagreement` from which on it corrects the emulation;
+    that is made up; `most_lines` and `most_arrays` whose places are analysed; `anchor_spread`: how
+    far off an anchor usually is; `anchor_disagreement` from which on it corrects the emulation;
     `special_operations` of the code of one special function; `plausible_share` of the time that
     work may take; `explained_share` of it below which an anchor that may be too low is doubted;
     `time_rounds` and `time_smallest` of the counts that follow from the time.
@@ -47,7 +47,7 @@ class Settings:
     elements_per_thread: int
     most_lines: int
     most_arrays: int
-    footprint_uneven: float
+    evenness: Evenness
     anchor_spread: float
     anchor_disagreement: float
     special_operations: float

@@ -103,7 +103,7 @@ def launch_work(
     )
     sampled = sampled_lines(emulation, settings.most_lines)
     prints = footprints(
-        emulation, sampled, settings.most_arrays, settings.footprint_uneven,
+        emulation, sampled, settings.most_arrays, settings.evenness,
         anchor.factor if anchor is not None and is_anchored else lambda address: 1.0,
     )  # fmt: skip
     on_sm = lines * max(1, resident)

@@ -11,7 +11,6 @@ from .hardware import SmLimits
 from .model import Value
 
 LIMITS = "arch.max_warps_per_sm"  # present exactly where the architecture has a file
-COVERED = 0.5  # of the arithmetic between load and use: what counts as overlapped
 
 
 def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
@@ -93,6 +92,7 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
                 "latency.ns",
                 "device.boost_ghz",
                 "method.barrier_cycles",
+                "method.prefetch_cover_fraction",
             ),
             _wait,
             ("loop.slowest_pipe_cycles", "loop.cover_fraction"),
@@ -221,10 +221,11 @@ def _wait(f: Mapping[str, Value]) -> Outputs:
     """Waiting and work of one iteration, put one after the other: nothing overlaps.
 
     Work is that of all warps of a scheduler, in issue slots or on the slowest pipe. Latency
-    counts where loads are stored to shared memory with less than half of the arithmetic between.
+    counts where loads are stored to shared memory with too little of the arithmetic between.
     """
     exposed = bool(f["tile.stages_through_shared"])
-    exposed = exposed and float(f.get("loop.cover_fraction", 0.0)) < COVERED
+    covered = float(f.get("loop.cover_fraction", 0.0))
+    exposed = exposed and covered < float(f["method.prefetch_cover_fraction"])
     latency = float(f["latency.ns"]) * float(f["device.boost_ghz"]) if exposed else 0.0
     waiting = latency + float(f["tile.barriers"]) * float(f["method.barrier_cycles"])
     warps = float(f["launch.resident_warps"]) / float(f["arch.sub_partitions"])

@@ -50,9 +50,7 @@ def analysed(emulation: Emulation) -> None:
     """Work out the addresses, as the analysis of a launch does."""
     collect(emulation)
     sampled = sampled_lines(emulation, SETTINGS.most_lines)
-    footprints(
-        emulation, sampled, SETTINGS.most_arrays, SETTINGS.footprint_uneven, lambda address: 1.0
-    )
+    footprints(emulation, sampled, SETTINGS.most_arrays, SETTINGS.evenness, lambda address: 1.0)
     simulate(emulation, sampled, CACHE_LINES)
 
 

@@ -126,6 +126,7 @@ TILE: dict[str, Value] = {
     "arch.sub_partitions": 4,
     "device.boost_ghz": 1.77,
     "method.barrier_cycles": 30,
+    "method.prefetch_cover_fraction": 0.5,
 }
 
 
