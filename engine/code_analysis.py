@@ -14,6 +14,7 @@ from ..facts.kernel import Kernel, analyse, kernel_facts
 from ..facts.known import known_at_launch
 from ..facts.loop_linear import Known
 from ..facts.loop_roles import Roles
+from ..facts.model import EVERYTHING, Wanted
 from ..facts.pattern_facts import pattern_facts
 from ..facts.problem import Problem
 from ..parsers.artifact import Artifact
@@ -60,17 +61,19 @@ def analyse_function(
     known: Known,
     records: tuple[ResourceRecord, ...],
     timing: TableTiming | None = None,
+    wanted: Wanted = EVERYTHING,
 ) -> Code:
     """Analyse one function by itself: no file and no device is named in the result.
 
-    `timing` is what `timing_of` gives for the table; it remembers answers across functions.
+    `timing` is what `timing_of` gives for the table; it remembers answers across functions. Facts
+    that are not `wanted`, and work that only they need, may be left out; likewise `mix`.
     """
     kernel = analyse(function, table, operands, known)
     loop = _dependences(kernel, table, timing or timing_of(table))
     parts = [
-        kernel_facts(kernel, table),
-        dependence_facts(loop, kernel.tile),
-        pattern_facts(kernel, table),
+        kernel_facts(kernel, table, wanted),
+        dependence_facts(loop, kernel.tile, wanted),
+        pattern_facts(kernel, table, wanted),
     ]
     return Code(
         name=function.name,
@@ -80,7 +83,7 @@ def analyse_function(
         has_encodings=function.has_control,
         loop=_loop(kernel),
         flop_shares_known=kernel.tile is not None and bool(kernel.tile.flop_fractions),
-        mix=tuple(kernel.mix),
+        mix=tuple(kernel.mix) if "mix" in wanted else (),
         stalls=_stalls(loop),
         facts=tuple(fact for facts, _ in parts for fact in facts),
         missing=tuple(gap for _, gaps in parts for gap in gaps),

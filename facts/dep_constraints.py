@@ -73,9 +73,13 @@ def _before(steps: Steps, positions: set[int], reach: int) -> set[int]:
 
 def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
     """Walk every path from an instruction until nothing depends on it any more."""
-    at, ends, limit = steps.at, steps.block_ends, steps.at(start).reach
+    at, made, ends, limit = steps.at, steps.made, steps.block_ends, steps.at(start).reach
     found: list[Constraint] = []
-    paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
+    if start in ends:
+        paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
+    else:
+        first = _Path.up_to_first_met(steps, start)
+        paths = [] if first.taken[1:] and first.least >= limit else [first]
     count = len(paths)
     while paths:
         path = paths.pop()
@@ -84,7 +88,7 @@ def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
         results, operands, barriers, pipe, always = window.open
         closed = window.is_closed
         while True:
-            step = at(position)
+            step = made[position] or at(position)
             if (
                 not results.isdisjoint(step.touched)
                 or not operands.isdisjoint(step.writes)
@@ -150,6 +154,19 @@ class _Path:
         """Leave an instruction for one of the next ones."""
         first = steps.at(start)
         return cls(follow, [start], first.stall, first.least, Window(first, steps.timing))
+
+    @classmethod
+    def up_to_first_met(cls, steps: Steps, start: int) -> _Path:
+        """Leave an instruction for the first one of its block that it concerns, or the last one."""
+        block = steps.flow.block_of[start]
+        span = steps.flow.blocks[block]
+        met = min(steps.first_met(start), span.end - 1)
+        now, least = steps.sums(block)
+        at, to = start - span.first, met - span.first
+        window = Window(steps.at(start), steps.timing)
+        window.is_first = met == start + 1
+        taken = list(range(start, met))
+        return cls(met, taken, now[to] - now[at], least[to] - least[at], window)
 
     def ask(self, step: Step, position: int, now: int, least: int, found: list[Constraint]) -> None:
         """Add what an instruction asks for beyond what is covered, and beyond what cannot go."""

@@ -33,6 +33,9 @@ class Access:
     data: tuple[int, ...]
     guard: int | None
     replaces: bool
+    read: frozenset[int]
+    written: frozenset[int]
+    touched: frozenset[int]  # read, written and guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,24 @@ class OperandRules:
     _named: dict[tuple[str, int, bool, str], tuple[int, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
+    _known: dict[str, Access] = field(default_factory=dict, compare=False, repr=False)
 
     def access(self, instruction: Instruction) -> Access:
         """Give what an instruction reads and writes; the guard is not among the reads."""
+        text = instruction.text  # tells everything that is asked here
+        found = self._known.get(text)
+        if found is None:
+            found = self._access(instruction)
+            if text:
+                if len(self._known) >= _MEMO_LIMIT:
+                    self._known.clear()
+                self._known[text] = found
+        return found
+
+    def _access(self, instruction: Instruction) -> Access:
         rule = self._rule(instruction)
         operands = instruction.operands
-        written = _destination_count(rule, operands)
+        results = _destination_count(rule, operands)
         reads: tuple[int, ...] = ()
         writes: tuple[int, ...] = ()
         data: tuple[int, ...] = ()
@@ -69,20 +84,23 @@ class OperandRules:
         for number, operand in enumerate(operands):
             is_predicate = operand.kind in ("predicate", "uniform_predicate")
             position += not is_predicate
-            key = (instruction.mnemonic, position, number < written, operand.text)
+            key = (instruction.mnemonic, position, number < results, operand.text)
             named = self._named.get(key)
             if named is None:
                 if len(self._named) >= _MEMO_LIMIT:
                     self._named.clear()
-                named = self._named[key] = _named(rule, operand, position, number < written)
-            if number < written and operand.kind != "memory":
+                named = self._named[key] = _named(rule, operand, position, number < results)
+            if number < results and operand.kind != "memory":
                 writes += named
                 continue
             reads += named
             if operand.kind in ("register", "uniform"):
                 data += named
         guard = _guard(instruction.predicate)
-        return Access(reads, writes, data, guard, guard is None and not rule.at_most)
+        read, written = frozenset(reads), frozenset(writes)
+        touched = read.union(writes, () if guard is None else (guard,))
+        replaces = guard is None and not rule.at_most
+        return Access(reads, writes, data, guard, replaces, read, written, touched)
 
     def _rule(self, instruction: Instruction) -> _Rule:
         rule = self._compiled.get(instruction.mnemonic)
@@ -114,16 +132,11 @@ class Accesses:
     """What each instruction of a function reads and writes, by position, worked out once."""
 
     def __init__(self, instructions: Sequence[Instruction], rules: OperandRules) -> None:
-        self.instructions = instructions
-        self.rules = rules
-        self._found: list[Access | None] = [None] * len(instructions)
+        self.all = [rules.access(instruction) for instruction in instructions]
 
     def at(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""
-        found = self._found[position]
-        if found is None:
-            found = self._found[position] = self.rules.access(self.instructions[position])
-        return found
+        return self.all[position]
 
 
 def register_name(number: int) -> str:

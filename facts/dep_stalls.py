@@ -56,12 +56,17 @@ class StallRow:
     reducible_addresses: tuple[int, ...]
 
 
+Touching = Mapping[int, list[tuple[int, int]]]
+"""Position -> (number of a constraint, how often its path passes the position)."""
+
+
 def stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
     """Find the stall that each fixed-latency instruction of a loop needs."""
     movable = [position for position in sorted(positions) if steps.at(position).is_movable]
     found = constraints(steps, positions)
-    needed = _shortened(steps, movable, found)
-    by_data = _slack_alone(steps, movable, [c for c in found if c.is_dependence])
+    touching = _touching(found)
+    needed = _shortened(steps, movable, found, touching)
+    by_data = _slack_alone(steps, movable, found, touching)
     return [
         Stall(
             position,
@@ -74,48 +79,55 @@ def stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
     ]
 
 
-def _touching(found: Sequence[Constraint]) -> Mapping[int, list[tuple[int, int]]]:
-    """Position -> (number of the constraint, how often its path passes the position)."""
+def _touching(found: Sequence[Constraint]) -> Touching:
     touching: dict[int, list[tuple[int, int]]] = {}
     for number, constraint in enumerate(found):
         path = constraint.path
         if len(set(path)) == len(path):
+            once = (number, 1)
             for position in path:
-                touching.setdefault(position, []).append((number, 1))
+                touching.setdefault(position, []).append(once)
             continue
         for position, times in Counter(path).items():
             touching.setdefault(position, []).append((number, times))
     return touching
 
 
-def _shortened(steps: Steps, movable: Sequence[int], found: Sequence[Constraint]) -> dict[int, int]:
+def _shortened(
+    steps: Steps, movable: Sequence[int], found: Sequence[Constraint], touching: Touching
+) -> dict[int, int]:
     room = [c.now - c.cycles for c in found]
-    touching = _touching(found)
     needed: dict[int, int] = {}
     for position in movable:
         around = touching.get(position, ())
         stall = steps.at(position).stall
         cut = stall - 1
         for number, times in around:
-            cut = min(cut, room[number] // times)
-        for number, times in around:
-            room[number] -= cut * times
+            if room[number] < cut * times:
+                cut = room[number] // times
+                if not cut:
+                    break
+        if cut:
+            for number, times in around:
+                room[number] -= cut * times
         needed[position] = stall - cut
     return needed
 
 
 def _slack_alone(
-    steps: Steps, movable: Sequence[int], found: Sequence[Constraint]
+    steps: Steps, movable: Sequence[int], found: Sequence[Constraint], touching: Touching
 ) -> dict[int, int]:
-    room = [c.now - c.cycles for c in found]
-    touching = _touching(found)
-    return {
-        position: min(
-            (room[number] // times for number, times in touching.get(position, ())),
-            default=steps.at(position).stall,
-        )
-        for position in movable
-    }
+    """Give what each stall could lose if only data and order had a say, and nothing else moved."""
+    room = [c.now - c.cycles if c.is_dependence else None for c in found]
+    slack: dict[int, int] = {}
+    for position in movable:
+        least: int | None = None
+        for number, times in touching.get(position, ()):
+            free = room[number]
+            if free is not None and (least is None or free // times < least):
+                least = free // times
+        slack[position] = steps.at(position).stall if least is None else least
+    return slack
 
 
 def stall_rows(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..parsers.listing import Instruction
+from itertools import accumulate
+
+from ..parsers.listing import Control, Instruction
 from ..parsers.record import dataclass
 from .control_flow import ControlFlow
 from .dep_operands import PREDICATE, Access, Accesses
@@ -43,6 +45,11 @@ class Step:
     waited: int
     sets: int
 
+    @property
+    def holds_pipe(self) -> bool:
+        """Tell whether the next instruction on the pipe must keep away; 1 cycle holds always."""
+        return self.traits.pipe is not None and (self.traits.interval or 0) > 1
+
 
 class Steps:
     """The steps of a function by position, made when they are asked for."""
@@ -52,15 +59,18 @@ class Steps:
         self.instructions = flow.function.instructions
         self.accesses = accesses
         self.timing = timing
-        self._steps: list[Step | None] = [None] * len(self.instructions)
+        self._read: dict[int, tuple[int, int]] = {}  # by the identity of the control word
+        self.made: list[Step | None] = [None] * len(self.instructions)
+        self._sums: dict[int, tuple[list[int], list[int]]] = {}
+        self._met: dict[int, list[int]] = {}
         self._following: dict[int, list[int]] = {}
         self.block_ends = {block.end - 1: block.index for block in flow.blocks}
 
     def at(self, position: int) -> Step:
         """Give the step at a position."""
-        step = self._steps[position]
+        step = self.made[position]
         if step is None:
-            step = self._steps[position] = self._step(position)
+            step = self.made[position] = self._step(position)
         return step
 
     def access(self, position: int) -> Access:
@@ -74,6 +84,69 @@ class Steps:
             found = self._following[position] = self._followers(position)
         return found
 
+    def sums(self, block: int) -> tuple[list[int], list[int]]:
+        """Give sums of the stalls of a block as they are, and of the least ones.
+
+        The sum at an index is that of the instructions of the block before it.
+        """
+        found = self._sums.get(block)
+        if found is None:
+            span = self.flow.blocks[block]
+            inside = [self.at(position) for position in range(span.first, span.end)]
+            now = list(accumulate((step.stall for step in inside), initial=0))
+            least = list(accumulate((step.least for step in inside), initial=0))
+            found = self._sums[block] = (now, least)
+        return found
+
+    def first_met(self, position: int) -> int:
+        """Give the first later instruction of the block that something of this one concerns.
+
+        Its results read or written again, its operands written, its scoreboards waited for, its
+        pipe taken again; the end of the block where there is none. What orders threads concerns
+        the next instruction.
+        """
+        block = self.flow.block_of[position]
+        found = self._met.get(block)
+        if found is None:
+            found = self._met[block] = self._all_met(block)
+        return found[position - self.flow.blocks[block].first]
+
+    def _all_met(self, block: int) -> list[int]:
+        """Go over a block from its end, with the next place of everything."""
+        span = self.flow.blocks[block]
+        touched: dict[int, int] = {}
+        written: dict[int, int] = {}
+        pipes: dict[str | None, int] = {}
+        waits: dict[int, int] = {}  # by mask of scoreboards
+        met = [span.end] * (span.end - span.first)
+        follower: Step | None = None
+        for position in range(span.end - 1, span.first - 1, -1):
+            step = self.at(position)
+            nearest = span.end
+            for register in step.writes:
+                nearest = min(nearest, touched.get(register, nearest))
+            for register in step.reads:
+                nearest = min(nearest, written.get(register, nearest))
+            if step.sets:
+                for mask, at in waits.items():
+                    if mask & step.sets and at < nearest:
+                        nearest = at
+            if step.holds_pipe:
+                nearest = min(nearest, pipes.get(step.traits.pipe, nearest))
+            is_next = follower is not None and follower.is_opaque
+            if is_next or step.instruction.opcode in BARRIERS:
+                nearest = position + 1
+            met[position - span.first] = nearest
+            for register in step.touched:
+                touched[register] = position
+            for register in step.writes:
+                written[register] = position
+            pipes[step.traits.pipe] = position
+            if step.waited:
+                waits[step.waited] = position
+            follower = step
+        return met
+
     def _followers(self, position: int) -> list[int]:
         block = self.block_ends.get(position)
         if block is None:
@@ -83,53 +156,68 @@ class Steps:
 
     def _step(self, position: int) -> Step:
         instruction = self.instructions[position]
-        access = self.accesses.at(position)
+        access = self.accesses.all[position]
         traits = self.timing.traits(instruction)
         control = instruction.control
-        opcode = instruction.opcode
+        is_ordering = instruction.opcode in ORDERING
         is_movable = (
             control is not None
             and traits.is_fixed
-            and opcode not in ORDERING
+            and not is_ordering
             and not instruction.never_executes
         )
         stall = 1 if control is None else max(1, control.stall)
-        reads, writes = frozenset(access.reads), frozenset(access.writes)
-        guarded = () if access.guard is None else (access.guard,)
-        reach = max(traits.longest, traits.interval or 0)
-        if writes and max(writes) >= PREDICATE and traits.is_fixed:
-            guard = self.timing.guard_cycles(traits)
-            reach = max(reach, self.timing.reach if guard is None else guard)
+        sets, waited = self._scoreboards(control)
+        if instruction.opcode == PARTIAL_WAIT:
+            waited = waited_scoreboards(instruction)
         return Step(
-            instruction=instruction,
-            access=access,
-            traits=traits,
-            reads=reads,
-            writes=writes,
-            touched=reads.union(writes, guarded),
-            stall=stall,
-            least=1 if is_movable else stall,
-            reach=reach,
-            is_movable=is_movable,
-            is_opaque=opcode in ORDERING or not traits.is_known,
-            waited=waited_scoreboards(instruction),
-            sets=set_scoreboards(instruction),
+            instruction,
+            access,
+            traits,
+            access.read,
+            access.written,
+            access.touched,
+            stall,
+            1 if is_movable else stall,
+            self._reach(traits, access),
+            is_movable,
+            is_ordering or not traits.is_known,
+            waited,
+            sets,
         )
 
+    def _scoreboards(self, control: Control | None) -> tuple[int, int]:
+        """Give what a control word sets and waits for; words are shared, so each is read once."""
+        found = self._read.get(id(control))
+        if found is None:
+            found = self._read[id(control)] = (set_scoreboards(control), waited_for(control))
+        return found
 
-def set_scoreboards(instruction: Instruction) -> int:
-    """Give the scoreboards that an instruction sets, as a mask."""
-    control = instruction.control
+    def _reach(self, traits: Traits, access: Access) -> int:
+        """Give the cycles behind which nothing depends on an instruction."""
+        reach = max(traits.longest, traits.interval or 0)
+        if traits.is_fixed and access.writes and max(access.writes) >= PREDICATE:
+            guard = self.timing.guard_cycles(traits)
+            return max(reach, self.timing.reach if guard is None else guard)
+        return reach
+
+
+def set_scoreboards(control: Control | None) -> int:
+    """Give the scoreboards that a control word sets, as a mask."""
     if control is None:
         return 0
     write, read = control.write_barrier, control.read_barrier
     return (0 if write is None else 1 << write) | (0 if read is None else 1 << read)
 
 
+def waited_for(control: Control | None) -> int:
+    """Give the scoreboards that a control word waits for, as a mask."""
+    return 0 if control is None else control.wait_mask
+
+
 def waited_scoreboards(instruction: Instruction) -> int:
     """Give the scoreboards that must be clear before an instruction issues, as a mask."""
-    control = instruction.control
-    mask = 0 if control is None else control.wait_mask
+    mask = waited_for(instruction.control)
     if instruction.opcode == PARTIAL_WAIT:
         for operand in instruction.operands:
             if operand.kind == "barrier" and isinstance(operand.value, int):

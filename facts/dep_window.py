@@ -30,8 +30,7 @@ class Window:
         self.results = producer.writes
         self.operands = producer.reads
         self.barriers = producer.sets
-        interval = producer.traits.interval or 0
-        self.pipe = producer.traits.pipe if interval > 1 else None  # 1 holds always
+        self.pipe = producer.traits.pipe if producer.holds_pipe else None
         self.orders = producer.instruction.opcode in BARRIERS
         self.is_first = True  # nothing of the path was met yet
 
@@ -67,15 +66,16 @@ class Window:
         elif self.orders and not consumer.traits.is_fixed:
             found.append((None, "order"))
             self.orders = False
+        self.is_first = False
         if self.operands and not self.operands.isdisjoint(consumer.writes):
             self._read_late(consumer, found)
-        self.is_first = False
         if self.barriers & consumer.waited:
             found.append((self.timing.scoreboard_set_cycles, "scoreboard"))
             self._clear(consumer)
-        if self.results:
+        if not self.results.isdisjoint(consumer.touched):
             self._read(consumer, found)
-            self._written(consumer, found)
+            if not self.results.isdisjoint(consumer.writes):
+                self._written(consumer, found)
         if self.pipe is not None and consumer.traits.pipe == self.pipe:
             found.append((self.producer.traits.interval, "pipe"))
             self.pipe = None
@@ -103,17 +103,17 @@ class Window:
 
     def _read(self, consumer: Step, found: list[Need]) -> None:
         is_guard = consumer.access.guard in self.results
-        read = self.results & consumer.reads
-        if consumer.instruction.opcode in TRANSFERS and any(r >= PREDICATE for r in read):
-            is_guard = True
-        if not self.producer.traits.is_fixed:
-            if is_guard or read:
+        is_read = not self.results.isdisjoint(consumer.reads)
+        if is_read and consumer.instruction.opcode in TRANSFERS:
+            is_guard |= any(register >= PREDICATE for register in self.results & consumer.reads)
+        producer = self.producer.traits
+        if not producer.is_fixed:
+            if is_guard or is_read:
                 found.append((None, "result"))
             return
-        producer = self.producer.traits
         if is_guard:
             found.append((self.timing.guard_cycles(producer), "guard"))
-        if read:
+        if is_read:
             found.append((self.timing.raw_cycles(producer, consumer.traits), "result"))
 
     def _written(self, consumer: Step, found: list[Need]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 
 from ..parsers.collector import collector_paused
-from ..parsers.record import dataclass
 from .accesses import width_of
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
@@ -15,30 +14,117 @@ from .dep_timing import Timing
 from .dep_waits import InFlight, Wait, loads_in_flight, staged_stores, waits
 from .loop_roles import Roles
 from .loop_values import Values
-from .loops import Loops
 from .tile import TileLoop
 
 __all__ = ["Chain", "Dependences", "InFlight", "Stall", "StallRow", "Wait", "dependences"]
 
 
-@dataclass(frozen=True, slots=True)
 class Dependences:
-    """Dependences of one iteration of a loop, in cycles of one warp.
+    """Dependences of one iteration of a loop, in cycles of one warp; each is found when asked for.
 
-    `issue_cycles` is the sum of the stall counts of an ordinary iteration: the time a warp needs
-    when it never waits. It and the stalls are None where the listing has no control words.
+    Stalls, rows, waits and the cycles of an iteration are None where the listing has no control
+    words.
     """
 
-    issue_cycles: int | None
-    stalls: tuple[Stall, ...] | None
-    rows: tuple[StallRow, ...] | None
-    carried: Chain
-    critical: Chain
-    waits: tuple[Wait, ...] | None
-    in_flight: InFlight
-    staged_stores: tuple[int, ...]
-    stages_global_through_shared: bool
-    stages_narrower: bool  # a value is stored in smaller pieces than it was loaded in
+    def __init__(self, values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> None:
+        self._flow = values.flow
+        self._tile = tile
+        self._roles = roles
+        self._steps = Steps(values.flow, values.accesses, timing)
+        self._sequence = ordinary_sequence(values.loops, tile.loop, tile.weights)
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        return list(once(self._sequence))
+
+    @cached_property
+    def _walked(self) -> list[Step]:
+        return [self._steps.at(position) for position in self._positions]
+
+    @cached_property
+    def has_control(self) -> bool:
+        """Tell whether every instruction of the iteration has a control word."""
+        instructions = self._flow.function.instructions
+        return bool(self._positions) and all(instructions[p].control for p in self._positions)
+
+    def _executions(self, position: int) -> int:
+        times = self._tile.weights.times.get(self._flow.block_of[position])
+        if times is None:
+            return 0
+        return times.low if times.expected is None else times.expected
+
+    @cached_property
+    def issue_cycles(self) -> int | None:
+        """Add up the stalls of an ordinary iteration: its time when the warp never waits."""
+        if not self.has_control:
+            return None
+        return sum(self._steps.at(p).stall * self._executions(p) for p in self._positions)
+
+    @cached_property
+    def stalls(self) -> tuple[Stall, ...] | None:
+        """Give the stall that each fixed-latency instruction has and needs."""
+        if not self.has_control:
+            return None
+        blocks = [self._flow.blocks[block] for block in self._tile.loop.blocks]
+        inside = [p for span in blocks for p in range(span.first, span.end)]
+        with collector_paused():
+            return tuple(stalls(self._steps, inside))
+
+    @cached_property
+    def rows(self) -> tuple[StallRow, ...] | None:
+        """Group the stalls by mnemonic and count."""
+        if self.stalls is None:
+            return None
+        instructions = self._flow.function.instructions
+        return tuple(stall_rows(self.stalls, instructions, self._executions))
+
+    @cached_property
+    def _chains(self) -> tuple[Chain, Chain]:
+        with collector_paused():
+            return chains(self._sequence, self._steps)
+
+    @property
+    def critical(self) -> Chain:
+        """Give the longest chain inside an iteration."""
+        return self._chains[0]
+
+    @property
+    def carried(self) -> Chain:
+        """Give the longest chain that leads into the next iteration."""
+        return self._chains[1]
+
+    @cached_property
+    def waits(self) -> tuple[Wait, ...] | None:
+        """Give the scoreboard waits of an iteration."""
+        return tuple(waits(self._walked)) if self.has_control else None
+
+    @cached_property
+    def in_flight(self) -> InFlight:
+        """Give the most global loads of a warp that are under way at one time."""
+        return loads_in_flight(self._walked, self._roles)
+
+    @cached_property
+    def staged_stores(self) -> tuple[int, ...]:
+        """Give the addresses of stores to shared memory of what a global load brought."""
+        return staged_stores(self._walked, self._roles)
+
+    @property
+    def stages_global_through_shared(self) -> bool:
+        """Tell whether tiles go through registers into shared memory."""
+        copies = any(self._roles.of(step.instruction).is_async_copy for step in self._walked)
+        return bool(self.staged_stores) and not copies
+
+    @property
+    def stages_narrower(self) -> bool:
+        """Tell whether a value is stored in smaller pieces than it was loaded in.
+
+        The narrowest store of loaded values is compared with the widest load of the loop.
+        """
+        walked, addresses = self._walked, set(self.staged_stores)
+        roles = self._roles
+        loads = [width_of(s.instruction) for s in walked if roles.of(s.instruction).is_load]
+        stores = [width_of(s.instruction) for s in walked if s.instruction.address in addresses]
+        return bool(stores and loads) and min(stores) < max(loads)
 
     def reducible_cycles(self, opcode: str) -> int | None:
         """Give the cycles per iteration that could go on all instructions of an opcode."""
@@ -55,53 +141,4 @@ class Dependences:
 
 def dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> Dependences:
     """Analyse the chosen loop; `values` are those that it was chosen with."""
-    with collector_paused():
-        return _dependences(values, tile, timing, roles)
-
-
-def _dependences(values: Values, tile: TileLoop, timing: Timing, roles: Roles) -> Dependences:
-    loops, flow = values.loops, values.flow
-    instructions = flow.function.instructions
-    steps = Steps(flow, values.accesses, timing)
-    sequence = ordinary_sequence(loops, tile.loop, tile.weights)
-    positions = list(once(sequence))
-    walked = [steps.at(position) for position in positions]
-    has_control = bool(walked) and all(step.instruction.control for step in walked)
-
-    def executions(position: int) -> int:
-        times = tile.weights.times.get(flow.block_of[position])
-        if times is None:
-            return 0
-        return times.low if times.expected is None else times.expected
-
-    inside = [p for block in tile.loop.blocks for p in _positions(loops, block)]
-    found = tuple(stalls(steps, inside)) if has_control else None
-    staged = staged_stores(walked, roles)
-    copies = any(roles.of(step.instruction).is_async_copy for step in walked)
-    critical, carried = chains(sequence, steps)
-    cycles = sum(steps.at(p).stall * executions(p) for p in positions)
-    return Dependences(
-        issue_cycles=cycles if has_control else None,
-        stalls=found,
-        rows=None if found is None else tuple(stall_rows(found, instructions, executions)),
-        carried=carried,
-        critical=critical,
-        waits=tuple(waits(walked)) if has_control else None,
-        in_flight=loads_in_flight(walked, roles),
-        staged_stores=staged,
-        stages_global_through_shared=bool(staged) and not copies,
-        stages_narrower=_narrower(walked, staged, roles),
-    )
-
-
-def _narrower(walked: Sequence[Step], staged: Sequence[int], roles: Roles) -> bool:
-    """Compare the narrowest store of loaded values with the widest load of the loop."""
-    loads = [width_of(step.instruction) for step in walked if roles.of(step.instruction).is_load]
-    addresses = set(staged)
-    stores = [width_of(s.instruction) for s in walked if s.instruction.address in addresses]
-    return bool(stores and loads) and min(stores) < max(loads)
-
-
-def _positions(loops: Loops, block: int) -> range:
-    span = loops.flow.blocks[block]
-    return range(span.first, span.end)
+    return Dependences(values, tile, timing, roles)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cached_property
 
 from ..parsers.listing import Function
 from ..parsers.record import dataclass
+from ..parsers.sass import unknown_operands
 from .arch_table import ArchTable
 from .control_flow import ControlFlow, control_flow
 from .dep_operands import OperandRules
@@ -17,11 +19,12 @@ from .loop_values import Values
 from .loop_weights import Times
 from .loops import Loops, find_loops
 from .mix import MixLine, at_addresses, mix, mix_facts
-from .model import Fact, Missing, Source
+from .model import EVERYTHING, Fact, Missing, Source, Wanted
 from .tile import TileLoop, tile_loop
 from .tile_facts import NO_LOOP
 
 BARRIER = "BAR"
+SHOWN_NAMES = 8  # of what no table and no grammar knows
 COMPUTE = "compute_"  # families of arithmetic; address arithmetic is another family
 
 
@@ -34,8 +37,12 @@ class Kernel:
     loops: Loops
     values: Values
     tile: TileLoop | None
-    mix: list[MixLine]
     loop_addresses: frozenset[int] | None
+
+    @cached_property
+    def mix(self) -> list[MixLine]:
+        """Count every mnemonic of the function."""
+        return mix(self.function.instructions, self.loop_addresses)
 
 
 def analyse(function: Function, table: ArchTable, operands: OperandRules, known: Known) -> Kernel:
@@ -52,16 +59,17 @@ def analyse(function: Function, table: ArchTable, operands: OperandRules, known:
             if times.high != 0
             for instruction in flow.instructions(block)
         )
-    rows = mix(function.instructions, addresses)
-    return Kernel(function, flow, loops, values, tile, rows, addresses)
+    return Kernel(function, flow, loops, values, tile, addresses)
 
 
-def kernel_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Missing]]:
+def kernel_facts(
+    kernel: Kernel, table: ArchTable, wanted: Wanted = EVERYTHING
+) -> tuple[list[Fact], list[Missing]]:
     """Give what the code says of itself, each with the addresses that it rests on."""
     function = kernel.function
     facts = [
         *_function_facts(kernel, table),
-        *mix_facts(function.instructions, kernel.loop_addresses),
+        *mix_facts(function.instructions, kernel.loop_addresses, wanted),
     ]
     missing: list[Missing] = []
     precision = _precision(kernel, table)
@@ -80,7 +88,9 @@ def kernel_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Mis
 def _function_facts(kernel: Kernel, table: ArchTable) -> list[Fact]:
     function = kernel.function
     unknown = [i for i in function.instructions if table.info(i) is None]
-    names = ", ".join(sorted({i.opcode for i in unknown})) or "none"
+    names = _named({i.opcode for i in unknown})
+    operands = unknown_operands([function])
+    texts = _named(operands)
     blind = [branch.address for branch in kernel.flow.indirect if not branch.targets]
     calls = [i.address for i in function.instructions if i.opcode == "CALL"]
     whole = Source("sass", f"{function.name}, {len(function.instructions)} instructions")
@@ -93,9 +103,19 @@ def _function_facts(kernel: Kernel, table: ArchTable) -> list[Fact]:
             "instructions",
             Source("sass", f"opcodes: {names}"),
         ),
+        Fact("kernel.unknown_opcode_names", names, "", Source("sass", f"opcodes: {names}")),
+        Fact("kernel.unknown_operands", operands.total(), "", Source("sass", f"operands: {texts}")),
+        Fact("kernel.unknown_operand_texts", texts, "", Source("sass", f"operands: {texts}")),
         Fact("kernel.unknown_branch_targets", len(blind), "instructions", at_addresses(blind)),
         Fact("kernel.calls", len(calls), "instructions", at_addresses(calls)),
     ]
+
+
+def _named(texts: Collection[str]) -> str:
+    """List texts, the first few of many; "none" where there are none."""
+    shown = sorted(texts)[:SHOWN_NAMES]
+    more = len(texts) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "") if shown else "none"
 
 
 def _precision(kernel: Kernel, table: ArchTable) -> Fact | None:

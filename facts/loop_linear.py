@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from ..parsers.record import dataclass
 
@@ -14,8 +15,7 @@ from ..parsers.record import dataclass
 Symbol = tuple[str, int | str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(NamedTuple):
     """constant + sum of factor * symbol, with 32-bit overflow left out of account."""
 
     constant: int = 0
@@ -28,6 +28,8 @@ class Linear:
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         """Give self + factor * other."""
+        if not other.terms:
+            return Linear(self.constant + factor * other.constant, self.terms)
         merged = dict(self.terms)
         for symbol, count in other.terms:
             merged[symbol] = merged.get(symbol, 0) + factor * count

@@ -8,6 +8,7 @@ stands for itself.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection
 from functools import cached_property
 
 from ..parsers.listing import Instruction, Operand
@@ -36,16 +37,18 @@ class Values:
         self.loops = loops
         self.flow = loops.flow
         self.accesses = Accesses(self.flow.function.instructions, rules)
+        self._accesses = self.accesses.all
         self._at_entry: dict[tuple[int, int], Linear] = {}
         self._writes_in_block: dict[int, dict[int, list[int]]] = {}
-        self._written_in_block: dict[int, frozenset[int]] = {}
+        self._written_in_block: dict[int, Collection[int]] = {}
         self._written_in_loop: dict[int, frozenset[int]] = {}
+        self._entering: dict[int, tuple[list[int] | None, int | None]] = {}
         self._depth = 0
         self.products: list[tuple[Linear, Linear]] = []
 
     def access(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""
-        return self.accesses.at(position)
+        return self._accesses[position]
 
     def before(self, register: int, position: int) -> Linear:
         """Give the value of a register just before an instruction."""
@@ -118,16 +121,17 @@ class Values:
         """Header block -> the outermost loop with that header."""
         return {loop.header: loop.index for loop in reversed(self.loops.loops)}
 
-    def _written(self, block: int) -> frozenset[int]:
-        if block not in self._written_in_block:
-            written = set(self._writes(block))
-            self._written_in_block[block] = frozenset(written)
+    def _written(self, block: int) -> Collection[int]:
+        """Give the registers that a block writes, or a routine that it calls."""
+        found = self._written_in_block.get(block)
+        if found is None:
+            found = self._written_in_block[block] = self._writes(block).keys()
             routine = self.flow.calls.get(block)
             if routine is not None:
                 inside = next(r for r in self.flow.routines if r.entry == routine).blocks
-                written.update(w for b in inside if b != block for w in self._written(b))
-            self._written_in_block[block] = frozenset(written)
-        return self._written_in_block[block]
+                called = (w for b in inside if b != block for w in self._written(b))
+                found = self._written_in_block[block] = frozenset((*found, *called))
+        return found
 
     def _writes(self, block: int) -> dict[int, list[int]]:
         """Map each register that a block writes to the positions, in order."""
@@ -157,16 +161,21 @@ class Values:
 
     def _sources(self, register: int, block: int) -> list[int] | None:
         """Give the blocks that a value comes from, None where it starts in this block."""
+        if block not in self._entering:
+            self._entering[block] = self._all_sources(block)
+        sources, loop = self._entering[block]
+        return None if loop is not None and self.is_written_in(register, loop) else sources
+
+    def _all_sources(self, block: int) -> tuple[list[int] | None, int | None]:
+        """Give the blocks that lead to a block from outside of its loop, and that loop if any."""
         if block in self.flow.roots:
-            return None
+            return None, None
         sources = [edge.source for edge in self.flow.predecessors[block]]
         sources = [source for source in sources if source in self.flow.reachable]
         loop = self._loop_at.get(block)
         if loop is not None:
-            if self.is_written_in(register, loop):
-                return None
             sources = [s for s in sources if s not in self.loops.loops[loop].blocks]
-        return sources
+        return sources, loop
 
     def _merged(self, register: int, block: int) -> Linear:
         sources = self._sources(register, block)

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable
 
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
-from .model import Fact, Source
+from .model import EVERYTHING, Fact, Source, Wanted
 
 SHOWN_ADDRESSES = 8
+_NOWHERE = Source("sass", "no address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ def _line(
 
 
 def mix_facts(
-    instructions: Iterable[Instruction], loop_addresses: Collection[int] | None
+    instructions: Iterable[Instruction],
+    loop_addresses: Collection[int] | None,
+    wanted: Wanted = EVERYTHING,
 ) -> list[Fact]:
     """Give `mix.OPCODE.count` and `mix.OPCODE.in_loop`, each with the addresses counted."""
     by_opcode: dict[str, list[int]] = {}
@@ -66,10 +69,11 @@ def mix_facts(
             by_opcode.setdefault(instruction.opcode, []).append(instruction.address)
     facts = []
     for opcode, addresses in by_opcode.items():
-        facts.append(_count(f"mix.{opcode}.count", addresses))
-        if loop_addresses is not None:
+        if (name := f"mix.{opcode}.count") in wanted:
+            facts.append(_count(name, addresses))
+        if loop_addresses is not None and (name := f"mix.{opcode}.in_loop") in wanted:
             inside = [address for address in addresses if address in loop_addresses]
-            facts.append(_count(f"mix.{opcode}.in_loop", inside))
+            facts.append(_count(name, inside))
     return facts
 
 
@@ -84,6 +88,8 @@ def at_addresses(addresses: Iterable[int]) -> Source:
     '0x0010 0x0020'
     """
     known = list(addresses)
+    if not known:
+        return _NOWHERE
     shown = " ".join(f"0x{address:04x}" for address in known[:SHOWN_ADDRESSES])
     more = len(known) - SHOWN_ADDRESSES
-    return Source("sass", f"{shown}, and {more} more" if more > 0 else shown or "no address")
+    return Source("sass", f"{shown}, and {more} more" if more > 0 else shown)

@@ -6,7 +6,7 @@ Nothing here knows a threshold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
@@ -14,6 +14,15 @@ from typing import Literal
 from ..parsers.record import dataclass
 
 Value = bool | int | float | str
+Wanted = Container[str]  # names of the facts that somebody will ask for
+
+
+class _Everything:
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+EVERYTHING: Wanted = _Everything()
 
 SourceKind = Literal[
     "file",  # detail: path:line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .arch_table import ArchTable
 from .kernel import Kernel
-from .model import Fact, Missing
+from .model import EVERYTHING, Fact, Missing, Wanted
 from .pattern_counts import count_facts
 from .pattern_loads import load_facts
 from .pattern_loops import loop_facts
@@ -17,13 +17,15 @@ from .pattern_pipeline import pipeline_facts
 from .pattern_scope import Scope
 
 
-def pattern_facts(kernel: Kernel, table: ArchTable) -> tuple[list[Fact], list[Missing]]:
+def pattern_facts(
+    kernel: Kernel, table: ArchTable, wanted: Wanted = EVERYTHING
+) -> tuple[list[Fact], list[Missing]]:
     """Give `loop.*`, `loops.*`, `loads.*`, `stores.*`, `gather.*`, `atomics.*`, `kernel.*`.
 
     `loop.*` is the K-tile loop, `loops.*` any loop; `loads.*` are of the K-tile loop where there
-    is one, else of the whole function.
+    is one, else of the whole function. Facts that are not wanted may be left out.
     """
-    scope = Scope(kernel, table)
+    scope = Scope(kernel, table, wanted)
     origins = Origins(scope)
     parts = (
         count_facts(scope),

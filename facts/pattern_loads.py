@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .mix import at_addresses
 from .model import Fact, Missing
@@ -20,6 +20,7 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
     """Give `loads.*`, `stores.*`, `gather.*` and `atomics.*`: of the loop, else of the function."""
     loads = chosen(scope.body, GLOBAL_LOADS)
     shared = chosen(scope.body, ("load_shared",))
+    same = _same_for_threads(loads, origins)
     narrow = [x for x in loads if 0 < size_of(x) < WIDEST_BYTES]
     facts = [
         count("loads.narrow", narrow, "loads"),
@@ -31,17 +32,17 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
         *run_facts("stores", chosen(scope.body, ("store_global", "store_generic")), scope, origins),
         count("gather.loads", _gathers(loads, origins), "loads"),
         count("gather.shared_accesses", _gathers(chosen(scope.body, SHARED), origins)),
-        count("loads.same_for_threads", _same_for_threads(loads, origins), "loads"),
-        count("loads.chased", _chased(scope, origins), "loads"),
-        count("loads.repeated_by_loops", repeated(scope), "loads"),
+        count("loads.same_for_threads", same, "loads"),
+        *_asked("loads.chased", _chased, scope, origins),
+        *_asked("loads.repeated_by_loops", repeated, scope),
         *atomic_facts(scope, origins),
     ]
     missing: list[Missing] = []
-    same = _same_for_threads(loads, origins)
+    is_asked = not scope.loop and "loads.bytes_in_flight" in scope.wanted
     for name, found in (
         ("loads.same_for_threads_fraction", _share(same, loads)),
         ("gather.bytes", _gathered(_gathers(loads, origins), scope)),
-        *((("loads.bytes_in_flight", _in_flight(scope.lines)),) if not scope.loop else ()),
+        *((("loads.bytes_in_flight", _in_flight(scope.lines)),) if is_asked else ()),
     ):
         if isinstance(found, str):
             missing.append(Missing(name, found, applies=found == NO_ENCODINGS))
@@ -50,6 +51,10 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
             unit = "" if name.endswith("fraction") else "B"
             facts.append(Fact(name, value, unit, at_addresses(line.address for line in lines)))
     return facts, missing
+
+
+def _asked(name: str, find: Callable[..., list[Line]], scope: Scope, *more: Origins) -> list[Fact]:
+    return [count(name, find(scope, *more), "loads")] if name in scope.wanted else []
 
 
 Measured = tuple[float, Sequence[Line]]  # a figure and the lines that it rests on

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .flow_branches import CALLS, RETURNS, is_conditional, is_divergent_branch
 from .mix import at_addresses
 from .model import Fact, Missing, Source
-from .pattern_origins import Origins
+from .pattern_origins import REMAPS, Origins
 from .pattern_scope import Line, Scope, chosen, count
 
 _COMPILER = ("$__internal_", "__cuda_", "slowpath")
@@ -33,8 +33,9 @@ def loop_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
         count("kernel.helper_calls", helpers),
         count("kernel.function_calls", functions),
         *_divergence(scope, origins),
-        _remaps(scope, origins),
     ]
+    if REMAPS in scope.wanted:
+        facts.append(_remaps(scope, origins))
     return facts, []
 
 
@@ -239,7 +240,7 @@ def _remaps(scope: Scope, origins: Origins) -> Fact:
             mask |= known
         if mask & blocks and not mask & (origins.threads | origins.memory):
             found.append(line.address)
-    return Fact("kernel.remaps_blocks", bool(found), "", at_addresses(found))
+    return Fact(REMAPS, bool(found), "", at_addresses(found))
 
 
 def _takes_sign(line: Line) -> bool:

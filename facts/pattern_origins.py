@@ -17,6 +17,7 @@ from ..parsers.record import dataclass
 from .dep_operands import PREDICATE, UNIFORM
 from .pattern_scope import Line, Scope
 
+REMAPS = "kernel.remaps_blocks"  # asks for the origins of every line
 _THREAD = "SR_TID."
 _LANE = ("SR_LANEID", "SR_LTMASK", "SR_EQMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK")
 _BLOCK = "SR_CTAID."
@@ -32,7 +33,7 @@ _SHIFTS = frozenset({"SHF", "USHF", "SHL"})
 
 @dataclass(slots=True)
 class _State:
-    """Origins by register. Slots of the stack are registers below zero.
+    """Origins by register, those that have any. Slots of the stack are registers below zero.
 
     After a guarded write the old value may stay, so both are kept; but what runs under the same
     guard sees the new one, as long as neither register nor predicate is written again.
@@ -48,10 +49,13 @@ class _State:
         return self.masks.get(register, 0)
 
     def write(self, register: int, mask: int, guard: str | None, predicate: int | None) -> None:
-        if register >= PREDICATE:
+        if register >= PREDICATE and self.guarded:
             self.guarded = {r: g for r, g in self.guarded.items() if g[1] != register}
         if guard is None or predicate is None:
-            self.masks[register] = mask
+            if mask:
+                self.masks[register] = mask
+            else:
+                self.masks.pop(register, None)
             self.guarded.pop(register, None)
             return
         before = self.guarded.get(register)
@@ -66,7 +70,8 @@ class _State:
 class _Move:
     """What the pass needs of a line, worked out once; `under` is its guard as it is written."""
 
-    line: Line
+    position: int
+    instruction: Instruction
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     guard: int | None
@@ -74,6 +79,7 @@ class _Move:
     kind: str  # how the origins of results follow from those of operands
     slot: int | None  # place on the stack
     stored: tuple[int, ...] | None  # registers that go there
+    is_asked: bool  # somebody may ask for the origins of what it reads
 
 
 class Origins:
@@ -85,6 +91,7 @@ class Origins:
         self._names: list[tuple[str, object]] = []
         self._kinds: dict[str, int] = {}  # all bits of each kind
         self._before: dict[int, dict[int, int]] = {}
+        self._keeps_all = REMAPS in scope.wanted
         self._run()
 
     # Origins that a mask may hold
@@ -124,7 +131,10 @@ class Origins:
     # Answers
 
     def before(self, line: Line) -> dict[int, int]:
-        """Give the origins of every register that a line reads."""
+        """Give the origins of every register that a line reads.
+
+        Of a line without address that is no branch they are kept only for `kernel.remaps_blocks`.
+        """
         return self._before.get(line.position, {})
 
     def address(self, line: Line, operand: Operand) -> int:
@@ -189,9 +199,11 @@ class Origins:
         else:
             kind = "distinct" if _is_distinct(instruction) else "mixed"
         data = access.data if family == "store_local" and slot is not None else None
+        is_asked = self._keeps_all or family == "control" or has_address(instruction)
         return _Move(
-            line, access.reads, access.writes, access.guard, instruction.predicate, kind, slot, data
-        )
+            line.position, instruction, access.reads, access.writes, access.guard,
+            instruction.predicate, kind, slot, data, is_asked,
+        )  # fmt: skip
 
     @staticmethod
     def _merge(entering: dict[int, dict[int, int]], target: int, masks: dict[int, int]) -> bool:
@@ -208,34 +220,50 @@ class Origins:
         return changed
 
     def _step(self, move: _Move, state: _State) -> None:
-        masks, guard = state.masks, move.guard
-        if state.guarded:
-            known = {number: state.read(number, move.under) for number in move.reads}
-        else:
-            known = {number: masks.get(number, 0) for number in move.reads}
-        condition = 0
-        if guard is not None:
-            condition = known[guard] = masks.get(guard, 0)
+        masks, guard, guarded = state.masks, move.guard, state.guarded
         mask = 0
-        for number in move.reads:
-            mask |= known[number]
-        self._before[move.line.position] = known
+        if move.is_asked:
+            known = {number: masks.get(number, 0) for number in move.reads}
+            if guarded:
+                known = {number: state.read(number, move.under) for number in move.reads}
+            for found in known.values():
+                mask |= found
+            if guard is not None:
+                known[guard] = masks.get(guard, 0)
+            self._before[move.position] = known
+        elif guarded:
+            for number in move.reads:
+                mask |= state.read(number, move.under)
+        else:
+            for number in move.reads:
+                mask |= masks.get(number, 0)
+        condition = 0 if guard is None else masks.get(guard, 0)
         if move.stored is not None and move.slot is not None:
-            stored = self._joined(known.get(number, 0) for number in move.stored)
+            stored = self._joined(state.read(number, move.under) for number in move.stored)
             state.write(move.slot, stored | condition, move.under, guard)
         for index, register in enumerate(move.writes):
             result = self._result(move, index, mask, masks)
-            state.write(register, result | condition, move.under, guard)
+            if guard is None and not guarded:
+                if result:
+                    masks[register] = result
+                else:
+                    masks.pop(register, None)
+            else:
+                state.write(register, result | condition, move.under, guard)
 
     def _result(self, move: _Move, index: int, mask: int, masks: dict[int, int]) -> int:
         """Give the origins of a result; `mask` has those of everything that is read."""
-        kind, position = move.kind, move.line.position
-        if kind == "distinct" and index == 0:
-            return mask
+        kind, position = move.kind, move.position
+        if kind == "mixed" or kind == "distinct":
+            return (
+                mask
+                if not mask or (kind == "distinct" and index == 0)
+                else (self._blurred(mask, position))
+            )
         if kind == "stack":
             return 0 if move.slot is None else masks.get(move.slot, 0)
         if kind == "special":
-            return self._joined(self._special(o) for o in move.line.instruction.operands)
+            return self._joined(self._special(o) for o in move.instruction.operands)
         if kind == "load":
             return self._bit("load", position) | self._blurred(mask, position)
         if kind == "vote":
@@ -287,6 +315,11 @@ def _is_distinct(instruction: Instruction) -> bool:
 def memory_operands(instruction: Instruction) -> Iterator[Operand]:
     """Give the address operands of an instruction."""
     return (operand for operand in instruction.operands if operand.kind == "memory")
+
+
+def has_address(instruction: Instruction) -> bool:
+    """Tell whether an operand of an instruction is an address."""
+    return any(operand.kind == "memory" for operand in instruction.operands)
 
 
 def _slot(instruction: Instruction) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .dep_sequence import once, ordinary_sequence
 from .loop_values import Values
@@ -21,19 +21,20 @@ _HOPS = 3  # conversions and moves between a load and the product that uses it
 
 def pipeline_facts(scope: Scope) -> tuple[list[Fact], list[Missing]]:
     """Give what covers the loads, what a copy leaves under way, products of loaded values."""
-    facts = [count("loop.fusable_pairs", fusable_pairs(scope))]
+    facts: list[Fact] = []
     missing: list[Missing] = []
-    for found in (
-        _cover(scope),
-        _groups_left(scope),
-        _loaded_products(scope),
-        _load_registers(scope),
-    ):
-        if isinstance(found, Fact):
-            facts.append(found)
-        else:
-            missing.append(found)
+    for name, find in _PARTS.items():
+        if name in scope.wanted:
+            found = find(scope)
+            if isinstance(found, Fact):
+                facts.append(found)
+            else:
+                missing.append(found)
     return facts, missing
+
+
+def _fusable(scope: Scope) -> Fact:
+    return count("loop.fusable_pairs", fusable_pairs(scope))
 
 
 def _cover(scope: Scope) -> Fact | Missing:
@@ -209,6 +210,15 @@ def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
         if register in access.writes and access.guard is None:
             return users[0] if len(users) == 1 else None
     return None
+
+
+_PARTS: dict[str, Callable[[Scope], Fact | Missing]] = {
+    "loop.fusable_pairs": _fusable,
+    "loop.cover_fraction": _cover,
+    "loop.async_groups_left": _groups_left,
+    "loop.loaded_products_fraction": _loaded_products,
+    "tile.load_registers": _load_registers,
+}
 
 
 def _nothing(name: str, reason: str) -> Missing:

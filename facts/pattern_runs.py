@@ -16,6 +16,7 @@ from .model import Fact
 from .pattern_origins import Origins, memory_operands
 from .pattern_scope import Line, Scope, at_start, count, size_of
 
+_FIGURES = ("mergeable", "mergeable_saved", "merged_bytes", "alignment_unknown")
 WIDEST_BYTES = 16  # of a load or store instruction of one thread that every target has
 
 
@@ -32,6 +33,8 @@ class Run:
 
 
 def run_facts(name: str, lines: Sequence[Line], scope: Scope, origins: Origins) -> list[Fact]:
+    if not any(f"{name}.{figure}" in scope.wanted for figure in _FIGURES):
+        return []
     aligned = [(run, alignment(run, scope, origins)) for run in runs(lines, scope)]
     found = [run for run, is_aligned in aligned if is_aligned is not False]
     members = [line for run in found for line in run.lines]

@@ -15,7 +15,7 @@ from .loop_linear import Linear
 from .loop_weights import Times
 from .loops import Loop
 from .mix import at_addresses
-from .model import Fact, Missing, Source
+from .model import EVERYTHING, Fact, Missing, Source, Wanted
 from .tile_facts import NO_LOOP
 
 
@@ -53,9 +53,10 @@ class Lines(tuple[Line, ...]):
 class Scope:
     """All lines of a kernel, and those of its K-tile loop (with its inner loops and routines)."""
 
-    def __init__(self, kernel: Kernel, table: ArchTable) -> None:
+    def __init__(self, kernel: Kernel, table: ArchTable, wanted: Wanted = EVERYTHING) -> None:
         self.kernel = kernel
         self.table = table
+        self.wanted = wanted  # facts; what costs more than a count is left out without
         self.flow = kernel.flow
         self.values = kernel.values
 
@@ -64,12 +65,17 @@ class Scope:
         """Give every instruction that control can reach and whose guard can be true."""
         times = self.kernel.tile.weights.times if self.kernel.tile is not None else {}
         found = []
-        for position, block in enumerate(self.flow.block_of):
-            instruction = self.flow.function.instructions[position]
-            if block in self.flow.reachable and not instruction.never_executes:
-                info = self.table.info(instruction)
-                family = "" if info is None else info.family
-                found.append(Line(position, block, instruction, info, times.get(block), family))
+        instructions, describe = self.flow.function.instructions, self.table.info
+        for block in self.flow.blocks:
+            if block.index not in self.flow.reachable:
+                continue
+            runs = times.get(block.index)
+            for position in range(block.first, block.end):
+                instruction = instructions[position]
+                if not instruction.never_executes:
+                    info = describe(instruction)
+                    family = "" if info is None else info.family
+                    found.append(Line(position, block.index, instruction, info, runs, family))
         return Lines(found)
 
     @cached_property

@@ -126,7 +126,7 @@ def _count(blocks: Sequence[_Block], wanted: Callable[[Instruction, Role], bool]
     for block in blocks:
         here = [i.address for i, role in block.lines if wanted(i, role)]
         if here:
-            times = times.plus(block.times.times(Times(len(here), len(here), len(here))))
+            times = times.plus(block.times.times(_exactly(len(here))))
             addresses += here
     return Counted(times, tuple(addresses))
 
@@ -144,19 +144,32 @@ def _sized(
         if len(known) < len(sizes):
             return None
         if known:
-            result = result.plus(block.times.times(Times(sum(known), sum(known), sum(known))))
+            result = result.plus(block.times.times(_exactly(sum(known))))
     return result
 
 
 def _flops_by_opcode(blocks: Sequence[_Block]) -> dict[str, Times | None]:
-    opcodes = {i.opcode for block in blocks for i, role in block.lines if role.is_compute}
+    found: dict[str, Times | None] = {}
+    for block in blocks:
+        sizes: dict[str, int | None] = {}
+        for i, role in block.lines:
+            if role.is_compute:
+                sizes[i.opcode] = _sum(sizes.get(i.opcode, 0), role.flops)
+        for opcode, size in sizes.items():
+            before = found.get(opcode, NEVER)
+            if before is None or size is None:
+                found[opcode] = None
+            else:
+                found[opcode] = before.plus(block.times.times(_exactly(size)))
+    return dict(sorted(found.items()))
 
-    def flops(opcode: str) -> Times | None:
-        return _sized(
-            blocks, lambda i, role: role.is_compute and i.opcode == opcode, lambda role: role.flops
-        )
 
-    return {opcode: flops(opcode) for opcode in sorted(opcodes)}
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
+
+
+def _exactly(count: int) -> Times:
+    return Times(count, count, count)
 
 
 def _added(flops: Mapping[str, Times | None]) -> Times | None:

@@ -31,7 +31,7 @@ class Running:
     def __init__(self, command: Sequence[str], cwd: str | None = None) -> None:
         """Start it; raises OSError where that is impossible."""
         self.command = command
-        self.limit_s = _limit_s(command, cwd)
+        self.limit_s = limit_s(command, cwd)
         self._output, self._messages = memory_file("output"), memory_file("messages")
         self._process = subprocess.Popen(
             command,
@@ -58,7 +58,7 @@ class Running:
         self._messages.close()
 
 
-def _limit_s(command: Sequence[str], cwd: str | None) -> int:
+def limit_s(command: Sequence[str], cwd: str | None = None) -> int:
     """Give the time after which a tool that reads the last file of its command is held to hang."""
     try:
         size_bytes = os.path.getsize(os.path.join(cwd or "", command[-1]))

@@ -86,13 +86,11 @@ class Instruction:
     line: int = 0
     text: str = ""
     annotations: tuple[str, ...] = ()  # branch targets and the like that the disassembler added
-    opcode: str = field(init=False, default="")
-    modifiers: tuple[str, ...] = field(init=False, default=())
+    opcode: str = field(init=False)
+    modifiers: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        opcode, modifiers = _split_mnemonic(self.mnemonic)
-        object.__setattr__(self, "opcode", opcode)
-        object.__setattr__(self, "modifiers", modifiers)
+        self.opcode, self.modifiers = _split_mnemonic(self.mnemonic)  # type: ignore[misc]
 
     @property
     def never_executes(self) -> bool:

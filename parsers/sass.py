@@ -66,13 +66,18 @@ def branch_targets(instruction: Instruction, function: Function) -> tuple[int, .
 
 def unknown_operands(functions: Iterable[Function]) -> Counter[str]:
     """Count the operand texts that the grammar has no rule for."""
-    return Counter(
-        operand.text
-        for function in functions
-        for instruction in function.instructions
-        for operand in instruction.operands
-        if operand.kind == "other"
-    )
+    found: Counter[str] = Counter()
+    for function in functions:
+        read: dict[int, tuple[str, ...]] = {}  # instructions of one text share their operands
+        for instruction in function.instructions:
+            operands = instruction.operands
+            unknown = read.get(id(operands))
+            if unknown is None:
+                unknown = tuple(each.text for each in operands if each.kind == "other")
+                read[id(operands)] = unknown
+            if unknown:
+                found.update(unknown)
+    return found
 
 
 def _unix_lines(text: str) -> str:

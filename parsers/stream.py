@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from .artifact import first_line, refused
-from .launch import DISASSEMBLER, LONGEST_RUN_S, OPTIONS, content_of, memory_file
+from .launch import DISASSEMBLER, OPTIONS, content_of, limit_s, memory_file
 from .listing import Function
 from .sass_lines import Reader
 from .tools import find_tool, find_tools
@@ -85,27 +85,51 @@ def _functions_of(command: list[str], path: str) -> Generator[Function, None, No
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages
     )
-    watchdog = threading.Timer(LONGEST_RUN_S, process.kill)
-    watchdog.daemon = True
-    watchdog.start()
+    silence = Silence(process, limit_s(command))
     try:
-        yield from stream_functions(_text_of(process), path)
+        yield from stream_functions(_text_of(process, silence), path)
         status = process.wait()
     finally:
-        watchdog.cancel()
         process.kill()
         process.wait()
         told = first_line(content_of(messages))
+    if silence.is_over:
+        raise _Stopped(f"it hangs: nothing came from it for {silence.limit_s} s")
     if status:
         raise _Stopped(told or f"exit status {status}")
 
 
-def _text_of(process: subprocess.Popen[bytes]) -> Iterator[str]:
+class Silence:
+    """Ends a program that is waited for too long; what the reader takes itself does not count."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit_s: float) -> None:
+        self.process = process
+        self.limit_s = limit_s
+        self.is_over = False
+
+    def __enter__(self) -> None:
+        self._timer = threading.Timer(self.limit_s, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self.is_over = True
+        self.process.kill()
+
+
+def _text_of(process: subprocess.Popen[bytes], silence: Silence) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     output = process.stdout
     if output is None:
         return
     with output:
-        while data := output.read(_PIECE_BYTES):
+        while True:
+            with silence:
+                data = output.read(_PIECE_BYTES)
+            if not data:
+                break
             yield decoder.decode(data)
     yield decoder.decode(b"", final=True)

@@ -51,8 +51,8 @@ def command(
 ) -> int:
     """Report the static facts and findings of every kernel below the paths.
 
-    PATH is a library, an object, a static library, a program, a fat binary, a cubin, or a folder
-    that is searched for such files, told by their content.
+    PATH is a library, an object, a static library, a program, a fat binary, a cubin, SASS text, a
+    wheel, or a folder that is searched for such files, told by their content.
     """
     if resume and output is None:
         raise KneckError("--resume needs the output to go on with", help="add -o FILE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...facts.arch_table import ArchTable
@@ -19,13 +20,14 @@ from ...parsers.expression import parse_expression
 from ...parsers.expression_tree import Expression, evaluate
 from ...parsers.listing import Function, ResourceRecord
 from ...parsers.names import demangle
-from ...rules.model import Kind
+from ...rules.model import Kind, Knowledge
 from ...rules.values import suggest_fact
 from ..code_analysis import analyse_function, timing_of
 from ..extraction import asked_names, counts_asked_for, derivations_for, hardware_facts
 from ..infer import infer
 from ..knowledge import Setting, can_run, limiting_architecture, load_setting
 from ..wording import render
+from .demand import Demand, demand
 from .model import Row, ScanOptions
 from .settings import STALL_SLACK, ScanSettings, scan_settings
 
@@ -35,7 +37,7 @@ NO_SOURCE = Missing("source.compute_calls", "a scan reads no source", applies=Fa
 
 
 class Machine:
-    """What holds for all code of one architecture: limits, derivations, and the facts of both."""
+    """What holds for all code of one architecture: limits, what is asked, and the facts of both."""
 
     def __init__(self, code_arch: str, device: Device | None, analyst: Analyst) -> None:
         setting = analyst.setting
@@ -46,12 +48,15 @@ class Machine:
             device.product_class if device is not None else None,
         )
         self.timing = timing_of(self.table)
-        self.derivations: Sequence[Derivation] = derivations_for(
-            architecture, setting, analyst.asked
-        )
         options, missing = option_facts(analyst.request, setting.most_threads)
         facts = [*hardware_facts(architecture, device, setting), *options]
-        self.base = FactBase().with_facts(facts, [*missing, NO_SOURCE])
+        base = FactBase().with_facts(facts, [*missing, NO_SOURCE])
+        self.demand = analyst.demand(derivations_for(architecture, setting, analyst.asked), base)
+        names = self.demand.names
+        self.base = FactBase(
+            {name: fact for name, fact in base.facts.items() if name in names},
+            {name: gap for name, gap in base.missing.items() if name in names},
+        )
 
 
 class Analyst:
@@ -66,10 +71,25 @@ class Analyst:
         self.settings: ScanSettings = scan_settings(self.setting.knowledge)
         self.fail_on = self._condition(options.fail_on)
         self.device = self.setting.hardware.device(options.gpu) if options.gpu else None
-        asked = asked_names(self.setting) | self.settings.names
-        self.asked = asked.union(self.fail_on.names if self.fail_on is not None else ())
+        wanted = self.settings.names.union(self.fail_on.names if self.fail_on is not None else ())
+        self.wanted = wanted
+        self.asked = asked_names(self.setting) | wanted
         self.machines: dict[str, Machine] = {}
+        self._knowledge: dict[tuple[str, ...], Knowledge] = {}
         option_facts(self.request, self.setting.most_threads)  # a wrong block is told at once
+
+    def demand(self, derivations: Sequence[Derivation], base: FactBase) -> Demand:
+        """Find what decides the report of a kernel for which `base` is known beforehand."""
+        knowledge = self.setting.knowledge
+        reported = [
+            rule
+            for rule in knowledge.rules
+            if rule.kind in REPORTED and rule.id not in self.settings.leave_out
+        ]
+        found = demand(knowledge, reported, self.wanted, derivations, base.facts)
+        rules = tuple(rule.id for rule in found.knowledge.rules)
+        shared = self._knowledge.setdefault(rules, found.knowledge)  # one network for each set
+        return replace(found, knowledge=shared)
 
     def kernel(self, function: Function, record: ResourceRecord | None) -> Row:
         """Give the row of a kernel, without its place."""
@@ -77,17 +97,21 @@ class Analyst:
         known, extra = self._launch(record)
         records = () if record is None else (record,)
         operands = self.setting.hardware.operands
-        code = analyse_function(function, machine.table, operands, known, records, machine.timing)
+        names = machine.demand.names
+        code = analyse_function(
+            function, machine.table, operands, known, records, machine.timing, names
+        )
         facts, missing = resource_facts(records)
         facts = [*code.facts, *facts, *extra]
         if function.has_control:
             slack = sum(row.reducible_cycles for row in code.stalls)
             source = Source("derived", "sum over the opcodes of the loop")
             facts.append(Fact(STALL_SLACK, slack, "cycles", source))
-        counted, inapplicable = counts_asked_for(self.asked, facts, code)
+        counted, inapplicable = counts_asked_for(names, facts, code)
         gaps = [*code.missing, *missing, *inapplicable]
         base = machine.base.with_facts([*facts, *counted], gaps)
-        inference = infer(self._derived(derive(base, machine.derivations)), self.setting.knowledge)
+        derived = self._derived(derive(base, machine.demand.derivations))
+        inference = infer(derived, machine.demand.knowledge)
         found = inference.facts
         row: Row = {
             "kernel": function.name,

@@ -28,15 +28,15 @@ class Unit:
 
     `place` is where the cubin lies now, `file` what the user called its file, `cubin` its name in
     the file (None where the file is the cubin). `symbols` are the indices of the functions in the
-    symbol table, empty for all of them; `names` those that must turn up. `key` changes with
-    whatever could change the result.
+    symbol table, empty for all of them; `names` those that must turn up. A unit of SASS text has no
+    architecture. `key` changes with whatever could change the result.
     """
 
     key: str
     file: str
     place: str
     cubin: str | None
-    arch: str
+    arch: str | None
     symbols: tuple[int, ...]
     names: tuple[str, ...]
     is_last: bool
@@ -62,7 +62,7 @@ def skipped_row(file: str, cubin: str | None, what: str) -> Row:
 def cubin_row(
     file: str,
     cubin: str | None,
-    arch: str,
+    arch: str | None,
     kernels: int = 0,
     functions: int = 0,
     instructions: int = 0,

@@ -16,7 +16,8 @@ from ...parsers.errors import KneckError
 from ...parsers.names import find_name
 from .archive import members
 from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
-from .walk import Found, files_in, kind_of
+from .walk import Found, files_in, kind_of, nothing_in
+from .wheel import wheel_members
 
 # A part of a cubin: about a second of disassembly, whose start takes a quarter of one.
 PART_CODE_BYTES = 1 << 20
@@ -59,23 +60,56 @@ class Planner:
             yield from self._cubin(found.path, found.shown, None)
         elif found.kind == "container":
             yield from self._container(found.path, found.shown, "")
+        elif found.kind == "listing":
+            yield self._listing(found)
         else:
-            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-                for name, path in members(found.path, Path(folder)):
-                    kind = kind_of(str(path))
-                    if kind == "cubin":
-                        kept = Path(shutil.move(path, self._place()))
-                        yield from self._extracted(kept, found.shown, name)
-                    elif kind == "container":
-                        yield from self._member(str(path), found.shown, name)
-                    path.unlink(missing_ok=True)
+            yield from self._members(found)
 
-    def _member(self, path: str, shown: str, name: str) -> Iterator[Item]:
+    def _members(self, found: Found) -> Iterator[Item]:
+        """Go through a static library or a wheel; one that was named must hold something."""
+        take_apart = wheel_members if found.kind == "zip" else members
+        is_empty = found.kind == "zip" and found.is_named
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            for name, path in take_apart(found.path, Path(folder)):
+                if isinstance(path, str):
+                    items: Iterator[Item] = iter([Remark(error_row(found.shown, name, path, None))])
+                else:
+                    items = self._member(path, found.shown, name)
+                for item in items:
+                    is_empty = False
+                    yield item
+                if isinstance(path, Path):
+                    path.unlink(missing_ok=True)
+        if is_empty:
+            yield nothing_in(found.shown)
+
+    def _member(self, path: Path, shown: str, name: str) -> Iterator[Item]:
         """A member that cannot be read does not stop the rest of its library."""
+        kind = kind_of(str(path))
         try:
-            yield from self._container(path, shown, f"{name}: ")
+            if kind == "cubin":
+                kept = Path(shutil.move(path, self._place()))
+                yield from self._extracted(kept, shown, name)
+            elif kind == "container":
+                yield from self._container(str(path), shown, f"{name}: ")
+            elif kind == "archive":
+                with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                    for inner, copy in members(str(path), Path(folder)):
+                        yield from self._member(copy, shown, f"{name}: {inner}")
+                        copy.unlink(missing_ok=True)
         except KneckError as error:
             yield Remark(error_row(shown, name, error.what, error.help))
+
+    def _listing(self, found: Found) -> Unit:
+        """SASS text is read in one piece of work."""
+        with open(found.path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        key = self._key(digest, found.shown, None, ())
+        return Unit(key, found.shown, found.path, None, None, (), (), True)
+
+    def _key(self, digest: str, shown: str, label: str | None, symbols: tuple[int, ...]) -> str:
+        content = (self.stamp, digest, shown, label, symbols)
+        return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _container(self, path: str, shown: str, prefix: str) -> Iterator[Item]:
         folder = Path(tempfile.mkdtemp(dir=self.folder))
@@ -118,8 +152,7 @@ class Planner:
             yield Remark(cubin_row(shown, label, cubin.arch))  # data only
         parts = list(self._parts(cubin))
         for index, (symbols, names) in enumerate(parts):
-            content = (self.stamp, digest, shown, label, symbols)
-            key = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+            key = self._key(digest, shown, label, symbols)
             is_last = index == len(parts) - 1
             yield Unit(key, shown, place, label, cubin.arch, symbols, names, is_last)
 

@@ -95,13 +95,15 @@ def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) ->
         if isinstance(item, Remark):
             yield item.row
         else:
+            arch = item.arch
             for row in journal.rows(item.key):
                 if row["record"] == "part":
                     total = {name: total[name] + row[name] for name in total}
+                    arch = item.arch or row["arch"]
                 else:
                     yield row
             if item.is_last:
-                yield cubin_row(item.file, item.cubin, item.arch, **total)
+                yield cubin_row(item.file, item.cubin, arch, **total)
                 total = _nothing()
             planner.release(item)
         progress.done()

@@ -105,6 +105,13 @@ class ScanSettings:
         """Name every fact that is asked for."""
         asked = {name for finding in self.findings for name in finding.when.names}
         asked.update(name for derived in self.derived for name in derived.formula.names)
+        asked.update(
+            name
+            for finding in self.findings
+            for part in finding.text.parts
+            if isinstance(part, Expression)
+            for name in part.names
+        )
         return asked.union(self.facts)
 
 

@@ -11,24 +11,30 @@ from ...parsers.elf import is_cubin, is_elf
 from ...parsers.errors import KneckError, Place, printable
 from ...parsers.record import dataclass
 from .model import Remark, error_row
+from .text import LOOKED_AT_BYTES, is_listing
 
 FATBIN = b"\x50\xed\x55\xba"  # first bytes of a fat binary, inside every file that holds one
-_ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
-_WINDOWS = b"MZ"
+ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
+WINDOWS = b"MZ"
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 _HEAD_BYTES = 64
 _PIECE_BYTES = 4 << 20
-_HELP = "give libraries, objects, programs, cubins, or folders with such files"
+_HELP = "give libraries, objects, programs, cubins, wheels, SASS text, or folders with such files"
 
-Kind = Literal["cubin", "container", "archive", "other"]
+Kind = Literal["cubin", "container", "archive", "zip", "listing", "other"]
 
 
 @dataclass(frozen=True)
 class Found:
-    """One file with device code; `shown` is its path as the user wrote it or would write it."""
+    """One file with device code; `shown` is its path as the user wrote it or would write it.
+
+    Whether there is code in a zip file is seen when it is read.
+    """
 
     path: str
     shown: str
     kind: Kind
+    is_named: bool
 
 
 def check_paths(paths: tuple[str, ...]) -> None:
@@ -98,10 +104,15 @@ def _file(path: str, seen: set[tuple[int, int]], is_named: bool) -> Iterator[Fou
         yield _unreadable(path, error)
         return
     if kind != "other":
-        yield Found(path, path, kind)
+        yield Found(path, path, kind, is_named)
     elif is_named:
-        what = "the file is empty" if not status.st_size else "there is no CUDA device code in it"
-        yield Remark(error_row(path, None, what, _HELP))
+        yield nothing_in(path, status.st_size)
+
+
+def nothing_in(path: str, size: int = 1) -> Remark:
+    """Say of a file that was named that there is nothing to scan in it."""
+    what = "the file is empty" if not size else "there is no CUDA device code in it"
+    return Remark(error_row(path, None, what, _HELP))
 
 
 def kind_of(path: str) -> Kind:
@@ -113,8 +124,12 @@ def kind_of(path: str) -> Kind:
         head = file.read(_HEAD_BYTES)
         if is_cubin(head):
             return "cubin"
-        archive = head.startswith(_ARCHIVES)
-        if not (archive or is_elf(head) or head.startswith((FATBIN, _WINDOWS))):
+        if head.startswith(ZIPS):
+            return "zip"
+        archive = head.startswith(ARCHIVES)
+        if b"\0" not in head and not archive:
+            return "listing" if is_listing(head + file.read(LOOKED_AT_BYTES)) else "other"
+        if not (archive or is_elf(head) or head.startswith((FATBIN, WINDOWS))):
             return "other"
         file.seek(0)
         before = b""

@@ -14,6 +14,7 @@ from .journal import Journal
 from .kernel import Analyst
 from .limit import bounded_time
 from .model import Row, ScanOptions, Unit, error_row
+from .text import functions_of
 
 
 class Worker:
@@ -22,6 +23,7 @@ class Worker:
     def __init__(self, options: ScanOptions, journal: Journal) -> None:
         self.analyst = Analyst(options)
         self.journal = journal
+        self.options = options
         self.names_only = options.kernel is not None
 
     def do(self, unit: Unit) -> None:
@@ -30,19 +32,21 @@ class Worker:
 
     def _rows(self, unit: Unit) -> Iterator[Row]:
         functions = instructions = kernels = 0
+        archs: set[str] = set()
         lacking = dict.fromkeys(unit.names)
         place = {"file": unit.file, "cubin": unit.cubin}
         error: Row | None = None
         try:
             records = self._records(unit)
-            for function in stream_cubin(unit.place, unit.file, unit.arch, unit.symbols):
-                if self.names_only and function.name not in lacking:
+            for function in self._functions(unit):
+                if self.names_only and unit.arch is not None and function.name not in lacking:
                     continue
+                archs.add(function.arch)
                 functions += 1
                 instructions += len(function.instructions)
                 record = records.get(function.name)
                 lacking.pop(function.name, None)
-                if record is not None and record.is_entry is False:
+                if (function.is_entry if record is None else record.is_entry) is False:
                     continue
                 kernels += 1
                 yield self._kernel(function, record, unit)
@@ -58,9 +62,16 @@ class Worker:
         if error is not None:
             yield error
         counts = {"kernels": kernels, "functions": functions, "instructions": instructions}
-        yield {"record": "part", **place, "arch": unit.arch, **counts}
+        yield {"record": "part", **place, "arch": " ".join(sorted(archs)), **counts}
+
+    def _functions(self, unit: Unit) -> Iterator[Function]:
+        if unit.arch is None:
+            return functions_of(unit.place, self.options)
+        return stream_cubin(unit.place, unit.file, unit.arch, unit.symbols)
 
     def _records(self, unit: Unit) -> dict[str, ResourceRecord]:
+        if unit.arch is None:
+            return {}
         reserve = tuple(sorted(self.analyst.setting.reserve_bytes.items()))
         return {record.name: record for record in _cubin(unit.place, unit.file, reserve).records}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kneck.parsers import stream
 from kneck.parsers.cubin import read_cubin
 from kneck.parsers.disassembly import read_target
 from kneck.parsers.errors import KneckError
 from kneck.parsers.stream import stream_cubin, stream_functions
+from kneck.parsers.tools import Tool
 
 CUBIN = Path(__file__).parent / "data" / "switch.sm_86.cubin"
 
@@ -59,6 +63,32 @@ def test_a_stream_that_is_left_early_ends_its_disassembler() -> None:
     assert next(functions).instructions
     functions.close()
     assert list(functions) == []
+
+
+def test_a_disassembler_that_hangs_is_ended_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = tmp_path / "nvdisasm"
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr(
+        stream, "find_tools", lambda name: [Tool("nvdisasm", str(silent), "a test")]
+    )
+    monkeypatch.setattr(stream, "limit_s", lambda command: 0.2)
+    with pytest.raises(KneckError, match="hangs: nothing came from it for 0.2 s"):
+        list(stream_cubin(str(CUBIN), "x", "sm_86"))
+
+
+def test_only_waiting_for_the_disassembler_counts_as_its_silence() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        silence = stream.Silence(process, 0.05)
+        with silence:
+            pass  # data came at once
+        time.sleep(0.2)  # the reader takes its time
+        assert process.poll() is None and not silence.is_over
+        with silence:
+            process.wait()
+        assert silence.is_over
 
 
 def test_a_refused_cubin_is_a_named_error(tmp_path: Path) -> None:
