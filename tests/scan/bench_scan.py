@@ -22,17 +22,21 @@ from pathlib import Path
 
 from kneck.parsers.tools import find_tool
 
-SAMPLE_S = 0.1
+SAMPLE_S = 0.25
 
 
 @dataclass
 class Run:
-    """One command: its times, what it wrote, and the most memory of its whole tree."""
+    """One command: its times, what it wrote, and the most memory of its whole tree.
+
+    `python_mb` is the most that one process of the command itself held, no tool that it started.
+    """
 
     wall_s: float
     cpu_s: float
     output_bytes: int
     peak_mb: float
+    python_mb: float = 0.0
 
 
 def run(command: list[str], cwd: str | None = None) -> Run:
@@ -46,7 +50,7 @@ def run(command: list[str], cwd: str | None = None) -> Run:
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
     )
-    peak = [0.0]
+    peak = [0.0, 0.0]
     done = threading.Event()
     watcher = threading.Thread(target=watch, args=(process.pid, peak, done))
     watcher.start()
@@ -60,13 +64,24 @@ def run(command: list[str], cwd: str | None = None) -> Run:
     watcher.join()
     after = os.times()
     cpu = after.children_user + after.children_system
-    return Run(wall, cpu - before.children_user - before.children_system, size, peak[0])
+    return Run(wall, cpu - before.children_user - before.children_system, size, *peak)
 
 
 def watch(pid: int, peak: list[float], done: threading.Event) -> None:
     """Sample the memory of a process and its descendants (Linux)."""
     while not done.wait(SAMPLE_S):
-        peak[0] = max(peak[0], sum(map(proportional_mb, tree(pid))))
+        held = {each: proportional_mb(each) for each in tree(pid)}
+        own = [mb for each, mb in held.items() if program(each) == program(pid)]
+        peak[0] = max(peak[0], sum(held.values()))
+        peak[1] = max(peak[1], *own, 0.0)
+
+
+def program(pid: int) -> str:
+    """Name the file that a process runs."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
 
 
 def tree(pid: int) -> list[int]:
@@ -107,7 +122,10 @@ def main() -> None:
             [sys.executable, "-m", "kneck", "scan", *files, "--jobs", arguments.jobs, "-o", out]
         )
         report("kneck scan", scan)
-        print(f"{'':24}peak memory of all its processes {scan.peak_mb:.0f} MB")
+        print(
+            f"{'':24}peak memory of all its processes {scan.peak_mb:.0f} MB, "
+            f"of the largest Python process {scan.python_mb:.0f} MB"
+        )
         if not arguments.no_cuobjdump:
             bare = total([run([find_tool("cuobjdump").path, "-sass", file]) for file in files])
             report("cuobjdump -sass", bare)
@@ -134,6 +152,7 @@ def total(runs: list[Run]) -> Run:
         sum(each.cpu_s for each in runs),
         sum(each.output_bytes for each in runs),
         max(each.peak_mb for each in runs),
+        max(each.python_mb for each in runs),
     )
 
 

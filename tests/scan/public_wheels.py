@@ -4,7 +4,8 @@
 
 Wheels are downloaded with pip into FOLDER, which is outside of the repository, and kept there.
 Closed mathematics libraries come in packages of their own (nvidia-*) and are not downloaded: wheels
-are taken without their dependences. With --arch both kneck and cuobjdump read that code alone.
+are taken without their dependences, and without the libraries of NVIDIA that some bring along. With
+--arch both kneck and cuobjdump read that code alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,9 +29,12 @@ PACKAGES = (
     "bitsandbytes", "ctranslate2", "torchvision", "xformers", "cupy-cuda12x", "xgboost==2.1.4",
     "faiss-gpu-cu12", "sgl-kernel",
 )  # fmt: skip
+CLOSED = re.compile(r"lib(cu|nv|npp)[^/]*$")  # libraries of NVIDIA that some wheels bring along
+COUNTED = ("cubins", "kernels", "instructions", "unknown", "operands", "unread")
 HEADER = (
-    "| wheel | files | cubins | kernels | instructions | unknown opcodes | not read "
-    "| scan, 2 processes | cuobjdump -sass | processor ratio | peak memory |\n" + "|---" * 11 + "|"
+    "| wheel | files | cubins | kernels | instructions | unknown opcodes, operands | not read "
+    "| scan, 2 processes | cuobjdump -sass | wall ratio | processor ratio | peak memory "
+    "| largest Python process |\n" + "|---" * 13 + "|"
 )
 
 
@@ -49,7 +54,7 @@ def unpacked(path: Path, folder: Path) -> Path:
     if not target.exists():
         with zipfile.ZipFile(path) as file:
             names = [n for n in file.namelist() if ".so" in n or n.endswith((".cubin", ".fatbin"))]
-            file.extractall(target, names)
+            file.extractall(target, [name for name in names if not CLOSED.search(name)])
     return target
 
 
@@ -68,7 +73,7 @@ def row(package: str, folder: Path, arch: str | None, limit_s: float) -> str:
         if time.monotonic() - start < limit_s:
             only = ["-arch", arch] if arch else []
             bare.append(run([find_tool("cuobjdump").path, "-sass", *only, file]))
-    counts = {"cubins": 0, "kernels": 0, "instructions": 0, "unknown": 0, "unread": 0}
+    counts = dict.fromkeys(COUNTED, 0)
     with open(out, encoding="utf-8") as lines:
         for line in lines:
             found = json.loads(line)
@@ -78,18 +83,21 @@ def row(package: str, folder: Path, arch: str | None, limit_s: float) -> str:
                 counts["instructions"] += found["instructions"]
             elif found["record"] == "kernel":
                 counts["unknown"] += found["facts"]["kernel.unknown_opcodes"] or 0
+                counts["operands"] += found["facts"]["kernel.unknown_operands"] or 0
             else:
                 counts["unread"] += found["record"] in ("error", "skipped")
     name = "-".join(path.stem.split("-")[:2]) + (f" ({arch})" if arch else "")
-    told, ratio = "not finished", ""
+    told, wall, ratio = "not finished", "", ""
     if bare and len(bare) == len(files):
         reference = total(bare)
         told = f"{reference.wall_s:.0f} s ({reference.cpu_s:.0f} s processor)"
+        wall = f"{scan.wall_s / reference.wall_s:.2f}"
         ratio = f"{scan.cpu_s / reference.cpu_s:.2f}"
     cells = [
-        name, len(files), *(f"{value:,}" for value in counts.values()),
-        f"{scan.wall_s:.0f} s ({scan.cpu_s:.0f} s processor)", told, ratio,
-        f"{scan.peak_mb:.0f} MB",
+        name, len(files), *(f"{counts[key]:,}" for key in ("cubins", "kernels", "instructions")),
+        f"{counts['unknown']:,}, {counts['operands']:,}", f"{counts['unread']:,}",
+        f"{scan.wall_s:.0f} s ({scan.cpu_s:.0f} s processor)", told, wall, ratio,
+        f"{scan.peak_mb:.0f} MB", f"{scan.python_mb:.0f} MB",
     ]  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 

