@@ -46,9 +46,11 @@ def code_of(opened: Opened, problem: Problem | None, setting: Setting) -> Code:
         if isinstance(kept, Code):
             return kept
     disassembly = opened.start()
-    # The import takes about as long as the disassembler, which runs beside it.
+    # The disassembler runs beside this, and takes about as long.
     from .code_analysis import analyse_code
+    from .ready import get_ready
 
+    get_ready(setting)
     code = analyse_code(disassembly.result(), opened, problem, setting)
     if key is not None:
         write_cached(KIND, key, RECORDS.write(code), MOST_KEPT)
