@@ -20,6 +20,7 @@ class PairRow:
     """One pair; gains in percent. `rank` is None where the strategy is not recommended.
 
     doubted: it has a conflict, or is marked as contested. basis: where the range comes from.
+    is_evidence: the range was made with this outcome.
     """
 
     base: str
@@ -33,6 +34,7 @@ class PairRow:
     high: float | None
     basis: str | None
     doubted: bool
+    is_evidence: bool = False
 
     @property
     def inside(self) -> bool:
@@ -85,4 +87,5 @@ def pair_row(
         high=own.gain.high if own is not None else None,
         basis=own.gain.basis if own is not None else None,
         doubted=own is not None and bool(own.conflicts or own.status in UNPROVEN),
+        is_evidence=pair.is_evidence,
     )

@@ -121,14 +121,27 @@ def _pair_shares(rows: Sequence[PairRow], judge: Judge) -> list[str]:
         f"gain inside the range: {percent(found.inside)}",
         f"mean error of the middle of {found.ranges} ranges: {percent(found.error)} ({published})",
     ]
-    for basis in ("model", "evidence"):
-        some = [row for row in rows if row.basis == basis]
-        part = pair_figures(some)
-        lines.append(
-            f"  of {part.pairs} by {basis}: {percent(part.inside)} inside, error "
-            f"{percent(part.error)}"
-        )
-    return lines
+    parts = [(f"{half} half", [row for row in rows if row.half == half]) for half in HALVES]
+    parts += [
+        ("ranges by model", [row for row in rows if row.basis == "model"]),
+        ("ranges by evidence", [row for row in rows if row.basis == "evidence"]),
+        ("ranges made without the pair", [row for row in rows if not row.is_evidence]),
+        ("pairs that got faster", [row for row in rows if row.gain > 0]),
+    ]
+    return [*lines, "", *_pair_table([(name, some) for name, some in parts if some])]
+
+
+def _pair_table(parts: Sequence[tuple[str, Sequence[PairRow]]]) -> list[str]:
+    from tabulate import tabulate
+
+    table = []
+    for name, rows in parts:
+        found = pair_figures(rows)
+        shares = (found.among_first, found.inside, found.error)
+        table.append([name, found.pairs, *map(percent, shares)])
+    heads = ["", "pairs", "among the first", "gain inside", "error of the middle"]
+    align = ("left", *["right"] * 4)
+    return tabulate(table, heads, "simple", colalign=align).splitlines()
 
 
 def percent(value: float | None) -> str:

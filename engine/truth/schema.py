@@ -49,12 +49,14 @@ class PairEntry(Strict):
     """A kernel, and the same work with one strategy applied.
 
     other_size: the variant ran another size, so times are compared per operation (or byte).
+    is_evidence: the strategy's range was made with this outcome.
     """
 
     base: str
     variant: str
     strategy: str
     other_size: bool = False
+    is_evidence: bool = False
 
 
 class Demands(Strict):
