@@ -19,7 +19,7 @@ from ..facts.launch_work import LaunchWork, launch_work
 from ..facts.model import Fact, Missing
 from ..facts.occupancy import occupancy
 from ..facts.problem import Problem
-from ..facts.remedies import Figures
+from ..facts.remedy_draft import Figures
 from ..facts.remedy_facts import BoundsOf, remedy_facts
 from ..facts.request import Request
 from ..facts.tile_counts import tile_counts
@@ -71,8 +71,9 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     if isinstance(found, Gap):
         gaps = tuple(Missing(name, found.because, found.needs) for name in ACCESS_NAMES)
         return replace(code, missing=code.missing + gaps)
-    facts, missing = work_facts(found.work, found.limits)
-    more = remedy_facts(found.work, found.bounds_of, figures_of(setting))
+    figures = figures_of(setting)
+    facts, missing = work_facts(found.work, found.limits, figures.filled)
+    more = remedy_facts(found.work, found.bounds_of, figures)
     counted = _tile_counts(code, launched.function, found)
     known = {fact.name for fact in counted}
     code = replace(code, missing=tuple(gap for gap in code.missing if gap.name not in known))
@@ -163,6 +164,7 @@ def figures_of(setting: Setting) -> Figures:
         figure("row_tile_loads"),
         figure("larger_tile_traffic"),
         figure("random_atomic_ways"),
+        figure("filled_sectors_fraction"),
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from .bounds import Bound, Work
 from .launch_work import LaunchWork
 from .model import Fact, Missing, Source
-from .remedies import Figures, remade, unchanged
+from .remedies import remade
+from .remedy_draft import Figures, unchanged
 from .remedy_gains import REMEDY_NAMES
 
 BoundsOf = Callable[[Work], Sequence[Bound]]

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from .accesses import Access
 from .bounds import Bound
 from .emulator.launch import WARP
-from .executed import lane_shares
 from .launch_work import LaunchWork
 from .mix import at_addresses
 from .model import Fact, Missing, Source, Value
-from .remedies import widenable
+from .shape_facts import shape_facts
 
 ACCESS_NAMES = (
     "access.global.sectors_per_request",
@@ -36,9 +35,11 @@ SIDES = ("compute", "memory")
 Weight = Callable[[Access], float]
 
 
-def work_facts(found: LaunchWork, bounds: Sequence[Bound]) -> tuple[list[Fact], list[Missing]]:
+def work_facts(
+    found: LaunchWork, bounds: Sequence[Bound], filled: float
+) -> tuple[list[Fact], list[Missing]]:
     """Give accesses and bounds; counts that rest on nothing give no bounds."""
-    facts = [*emulation_facts(found), *access_facts(found)]
+    facts = [*emulation_facts(found), *access_facts(found), *shape_facts(found, filled)]
     known = {fact.name for fact in facts}
     missing = [
         Missing(name, "the kernel has no such access", applies=False)
@@ -120,56 +121,7 @@ def access_facts(found: LaunchWork) -> list[Fact]:
     traffic = found.work.traffic
     if traffic is not None and traffic.reread_factor is not None and loads:
         _add(facts, "access.global.reuse_by_block", traffic.reread_factor, "", loads)
-    facts += _merge_facts(found)
-    _add_widenable(facts, loads)
-    _add_stage(facts, accesses)
-    _add_lanes(facts, found)
     return facts
-
-
-def _merge_facts(found: LaunchWork) -> list[Fact]:
-    """Count the loads that wider ones would save, per space, and the bytes of the widest."""
-    loads = [merge for merge in found.merges if merge.mnemonic.startswith("LD")]
-    facts = []
-    for space in ("global", "shared"):
-        merges = [m for m in loads if m.mnemonic.startswith("LDS") == (space == "shared")]
-        where = at_addresses(sorted(a for m in merges for a in m.addresses)).detail
-        saved = sum(len(m.addresses) - 1 for m in merges)
-        source = Source("emulated", where)
-        facts.append(Fact(f"access.{space}.merge_saved", saved, "instructions", source))
-    widest = max((merge.wider for merge in loads), default=0)
-    addresses = sorted(a for m in loads for a in m.addresses if m.wider == widest)
-    source = Source("emulated", at_addresses(addresses).detail)
-    return [*facts, Fact("access.merged_bytes", widest, "B", source)]
-
-
-def _add_widenable(facts: list[Fact], loads: Sequence[Access]) -> None:
-    executions = sum(access.executions for access in loads)
-    if executions:
-        narrow = set(widenable(loads))
-        some = [access for access in loads if access.address in narrow]
-        share = sum(access.executions for access in some) / executions
-        _add(facts, "access.global.widenable_fraction", share, "", some)
-
-
-def _add_stage(facts: list[Fact], accesses: Sequence[Access]) -> None:
-    """Give the bytes that one barrier of bulk copies waits for: a tile."""
-    bulk = [access for access in accesses if access.space == "bulk" and access.bytes]
-    if bulk:
-        most = max(bulk, key=lambda access: access.bytes / access.executions)
-        _add(facts, "access.bulk.stage_bytes", most.bytes / most.executions, "B", [most])
-
-
-def _add_lanes(facts: list[Fact], found: LaunchWork) -> None:
-    """Weigh the lanes that are on by how often each instruction runs."""
-    counts = found.work.executed.counts
-    shares = lane_shares(found.emulation)
-    weights = {address: counts[address].value for address in shares if address in counts}
-    total = sum(weights.values())
-    if total:
-        on = sum(weight * shares[address] for address, weight in weights.items()) / total
-        source = Source("emulated", "lanes that are on / lanes, over all warp instructions")
-        facts.append(Fact("lanes.active_fraction", on, "", source))
 
 
 def _data(access: Access) -> float:

@@ -13,7 +13,8 @@ from kneck.engine.code_work import figures_of
 from kneck.facts.bounds import Work
 from kneck.facts.derive import derive
 from kneck.facts.model import Fact, FactBase, Source, Value
-from kneck.facts.remedies import REMEDIES, Figures, remade, unchanged
+from kneck.facts.remedies import REMEDIES, remade
+from kneck.facts.remedy_draft import Figures, unchanged
 from kneck.facts.remedy_facts import remedy_facts
 from kneck.facts.remedy_gains import REMEDY_NAMES, gain_derivations
 
