@@ -20,8 +20,9 @@ from ..facts.problem import Problem
 from ..parsers.artifact import Artifact
 from ..parsers.choose import select_function
 from ..parsers.listing import Function, ResourceRecord
-from .code_work import Launched, with_work
+from .code_work import with_work
 from .knowledge import Setting, choose_device, limiting_architecture
+from .launch_emulation import Launched
 from .target import Opened
 
 

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from kneck.engine.code_analysis import launched_code
-from kneck.engine.code_work import Emulated, emulated
 from kneck.engine.extraction import problem_of
 from kneck.engine.knowledge import Setting, load_setting
+from kneck.engine.launch_emulation import Emulated, emulated
 from kneck.engine.target import opened
 from kneck.engine.truth.load import TruthSet, load_set
 from kneck.engine.truth.verdicts import request_for

@@ -14,9 +14,9 @@ import pytest
 
 import kneck
 from kneck.engine.code_analysis import launched_code
-from kneck.engine.code_work import Launched, launch_spec
 from kneck.engine.emulation_settings import emulation_settings
 from kneck.engine.extraction import problem_of
+from kneck.engine.launch_emulation import Launched, launch_spec
 from kneck.engine.target import opened
 from kneck.engine.truth.verdicts import request_for
 from kneck.facts import emulator
