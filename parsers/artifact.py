@@ -14,7 +14,15 @@ from .containers import architecture_of, choose_cubin, embedded_cubins, extracte
 from .cubin import Cubin, read_cubin
 from .errors import KneckError, MissingProgramError, Place, printable
 from .generations import first_readable, generation_name, is_readable
-from .launch import DISASSEMBLER, LARGEST_EARLY_BYTES, OPTIONS, Early, Running
+from .launch import (
+    DISASSEMBLER,
+    LARGEST_EARLY_BYTES,
+    NOTED_OPCODES,
+    OPTIONS,
+    QUICK,
+    Early,
+    Running,
+)
 from .listing import Listing, ResourceRecord
 from .record import dataclass
 from .targets import STANDARD_INPUT, Kind, Target, decode, need_text_size, read_file
@@ -157,8 +165,10 @@ def _disassembled(
         text = None if running else cache.load(entry)
         if text is not None:
             return text
-        text, messages, status = _run(tool, options, place, path, running)
+        text, messages, status = _run(tool, [QUICK, *options], place, path, running)
         running = None
+        if status or any(opcode in text for opcode in NOTED_OPCODES):
+            text, messages, status = _run(tool, options, place, path, None)
         need_text_size(len(text), path)
         if status == 0 and text.strip():
             cache.store(entry, text)
