@@ -35,9 +35,14 @@ def resource_facts(records: Iterable[ResourceRecord]) -> tuple[list[Fact], list[
                 break
         else:
             missing.append(Missing(name, reason, applies=not _is_told(name, known)))
-    if any(record.smem_includes_reserve for record in known):
-        record = next(record for record in known if record.smem_includes_reserve)
-        facts.append(Fact("resources.includes_reserve", True, "", at(record)))
+    telling = [record for record in known if record.static_smem is not None]
+    telling.sort(key=lambda record: not record.smem_includes_reserve)
+    if telling:
+        included = telling[0].smem_includes_reserve
+        facts.append(Fact("resources.includes_reserve", included, "", at(telling[0])))
+    else:
+        reason = "the static shared memory is not known"
+        missing.append(Missing("resources.includes_reserve", reason))
     return facts, missing
 
 

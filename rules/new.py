@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..parsers.errors import KneckError
 from ..parsers.generations import sm_number
@@ -35,25 +36,32 @@ def new_file(
         raise KneckError(f'"{name}" is no name for a new {kind}', help=f"write it like {example}")
     known = _known(kind, folders)
     if name in known:
-        raise KneckError(f"{name} has a file already: {known[name]}", help="edit that one")
+        raise KneckError(f"{name} has a file already: {known[name].shown}", help="edit that one")
     path = Path(KINDS[kind], f"{name}.yaml")
     if kind == "strategy":
         template = (folders[0].path / TEMPLATE).read_text(encoding="utf-8")
         return path, template.replace("- id: ID", f"- id: {name}")
     base = _base(kind, name, known, like)
-    text = known[base].read_text(encoding="utf-8")
+    text = known[base].path.read_text(encoding="utf-8")
     return path, _renamed(kind, name, base, text)
 
 
-def _known(kind: str, folders: Sequence[KnowledgeFolder]) -> dict[str, Path]:
+class _Known(NamedTuple):
+    """A file of a knowledge folder, and its path as reports give it."""
+
+    path: Path
+    shown: str
+
+
+def _known(kind: str, folders: Sequence[KnowledgeFolder]) -> dict[str, _Known]:
     return {
-        path.stem: path
+        path.stem: _Known(path, f"{folder.name}/{KINDS[kind]}/{path.name}")
         for folder in folders
         for path in sorted((folder.path / KINDS[kind]).glob("*.yaml"))
     }
 
 
-def _base(kind: str, name: str, known: dict[str, Path], like: str | None) -> str:
+def _base(kind: str, name: str, known: dict[str, _Known], like: str | None) -> str:
     if like is not None:
         if like not in known:
             raise KneckError(f'there is no {kind} "{like}"', help=suggestion(like, known))

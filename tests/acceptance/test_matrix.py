@@ -300,6 +300,18 @@ def test_pitfall_more_threads_than_the_kernel_was_compiled_for() -> None:
     assert "launch-above-compiled-limit" in pitfalls(diagnosis)
 
 
+@pytest.mark.parametrize(
+    ("arch", "gpu", "included"), [("sm_86", "rtx-3070-ti", False), ("sm_90", "h100", True)]
+)
+def test_whether_the_reserve_was_counted_is_known_from_the_cubin(
+    arch: str, gpu: str, included: bool
+) -> None:
+    diagnosis = diagnosed("hgemm_staged", arch, gpu=gpu)
+    assert value(diagnosis, "resources.includes_reserve") is included
+    assert ("reserve-counted-twice" in pitfalls(diagnosis)) is included
+    assert "resources.includes_reserve" not in [gap.fact for gap in diagnosis.missing]
+
+
 def test_pitfall_a_problem_too_small_to_fill_the_gpu() -> None:
     assert "too-small-to-saturate" in pitfalls(diagnosed("grid_stride_32"))
     assert "too-small-to-saturate" not in pitfalls(diagnosed("saxpy"))

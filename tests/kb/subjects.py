@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from kneck.engine.session import Result, diagnose
+from kneck.engine.knowledge import Setting, load_setting
+from kneck.engine.session import Result, diagnose_with
 from kneck.facts.request import Request
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
@@ -24,6 +25,11 @@ DEVICE = {
 }
 
 
+def cubin(kernel: str, arch: str) -> Path:
+    """Give the cubin of a kernel of the manifest."""
+    return KERNELS / "cubin" / f"{Path(BY_ID[kernel]['file']).stem}.{arch}.cubin"
+
+
 @cache
 def diagnosis_of(
     kernel: str, arch: str = "sm_86", time_ms: float | None = None, **options: Any
@@ -32,7 +38,7 @@ def diagnosis_of(
     entry = BY_ID[kernel]
     launch = entry["launch"]
     given: dict[str, Any] = {
-        "target": str(KERNELS / "cubin" / f"{Path(entry['file']).stem}.{arch}.cubin"),
+        "target": str(cubin(kernel, arch)),
         "kernel": entry["kernel"],
         "gpu": DEVICE[arch],
         "problem": entry["problem"],
@@ -42,7 +48,14 @@ def diagnosis_of(
         "time_ms": entry["assumed_time_ms"] if time_ms is None else time_ms,
         "args": entry["args"],
     }
-    return diagnose(Request(**{**given, **options}))
+    request = Request(**{**given, **options})
+    return diagnose_with(request, setting(request.peaks))
+
+
+@cache
+def setting(peaks: str | None) -> Setting:
+    """Load the knowledge base once for each basis of peaks."""
+    return load_setting(Request(target="", peaks=peaks))
 
 
 @cache

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kneck.parsers.errors import KnowledgeError
+from kneck.parsers.errors import KneckError, KnowledgeError
 from kneck.rules.load import load
 from kneck.rules.model import Knowledge
+from kneck.rules.new import new_file
 from kneck.rules.overlay import KnowledgeFolder, knowledge_folders
 from kneck.rules.values import typed_value
 from kneck.rules.vocabulary import Entry, Vocabulary
@@ -154,3 +155,11 @@ def test_a_value_of_another_type_is_refused(type: str, text: str) -> None:
     vocabulary = Vocabulary({"x": entry("x", type)}, {}, {})
     with pytest.raises(KnowledgeError):
         typed_value("x", text, vocabulary, None)
+
+
+def test_a_name_that_is_taken_is_refused_with_the_path_as_reports_give_it(tmp_path: Path) -> None:
+    with pytest.raises(KneckError, match=r"unroll has a file already: kb/strategies/unroll\.yaml"):
+        new_file("strategy", "unroll", knowledge_folders())
+    overlay = write_folder(tmp_path / "mine", {"strategies/widen.yaml": "[]"})
+    with pytest.raises(KneckError, match=r"widen has a file already: mine/strategies/widen\.yaml"):
+        new_file("strategy", "widen", (*knowledge_folders(), overlay))
