@@ -110,12 +110,13 @@ def _joint(
     for one, two in combinations(with_effect, 2):
         if not _meet(effects[one.id], effects[two.id]):
             continue
-        both = effect_of([one, two], inference, derivations)
         alone = {
             pitfall.id
             for rule in (one, two)
             for pitfall in effects[rule.id].newly_fired(["pitfall"])
         }
+        fired_now = {pitfall.id for pitfall in inference.fired("pitfall")}
+        both = effect_of([one, two], inference, derivations, unless_fired=alone | fired_now)
         newly = [] if both is None else both.newly_fired(["pitfall"])
         new = [pitfall for pitfall in newly if _harms(pitfall, inference)]
         for pitfall in new:

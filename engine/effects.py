@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 
 from ..facts.derive import Derivation
@@ -11,6 +11,7 @@ from ..parsers.expression_tree import evaluate
 from ..parsers.record import dataclass
 from ..rules.model import Rule
 from .changes import shown
+from .evaluate import evaluate_rules
 from .infer import Inference, infer
 from .whatif import what_if
 
@@ -87,11 +88,15 @@ class Effect:
 
 
 def effect_of(
-    rules: Sequence[Rule], inference: Inference, derivations: Sequence[Derivation]
+    rules: Sequence[Rule],
+    inference: Inference,
+    derivations: Sequence[Derivation],
+    unless_fired: Set[str] | None = None,
 ) -> Effect | None:
     """Apply the side effects of these strategies one after the other, derive and infer again.
 
-    None where there is no side effect, or where one of them is unknown for this kernel.
+    None where there is no side effect, or where one of them is unknown for this kernel; and where
+    no pitfall fires but those in `unless_fired`: the evaluator alone tells that.
     """
     base = inference.base
     changes: dict[str, Value] = {}
@@ -107,8 +112,13 @@ def effect_of(
     if not changes:
         return None
     knowledge = inference.knowledge
-    after = infer(what_if(base, changes, derivations, knowledge.vocabulary), knowledge, inference)
-    return Effect(changes, inference, after)
+    moved = what_if(base, changes, derivations, knowledge.vocabulary)
+    if unless_fired is not None:
+        judged = evaluate_rules(knowledge, moved, inference.evaluation)
+        pitfalls = {rule.id for rule in knowledge.of_kind("pitfall")}
+        if judged.fired & pitfalls <= unless_fired:
+            return None
+    return Effect(changes, inference, infer(moved, knowledge, inference))
 
 
 def support_of(rule: Rule, facts: FactBase) -> set[str]:

@@ -28,7 +28,7 @@ class WorkingMemory:
         self.facts: dict[str, Fact] = {}
         self.missing: dict[str, Missing] = dict(base.missing)
         for name, fact in base.facts.items():
-            if is_usable(fact.value):
+            if type(fact.value) in (bool, str) or is_usable(fact.value):
                 self.facts[name] = fact
             else:
                 self.missing[name] = Missing(name, f"{fact.value} is not a finite number")

@@ -82,8 +82,37 @@ class Early:
         self.running = running
 
 
+_begun: Early | None = None
+
+
+def begin(path: str) -> None:
+    """Start with what is likely the target, before the command line is understood.
+
+    `start_early` takes it over, `give_up` ends it where nobody did.
+    """
+    global _begun
+    _begun = _start(path)
+
+
+def give_up() -> None:
+    """End what was begun and is not wanted."""
+    global _begun
+    if _begun is not None and _begun.running is not None:
+        _begun.running.stop()
+    _begun = None
+
+
 def start_early(path: str) -> Early | None:
     """Start to disassemble a small cubin; None where the ordinary way has to look closer."""
+    global _begun
+    begun = _begun
+    if begun is not None and begun.path == path:
+        _begun = None
+        return begun
+    return _start(path)
+
+
+def _start(path: str) -> Early | None:
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > LARGEST_EARLY_BYTES:
             return None

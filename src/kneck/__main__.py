@@ -48,9 +48,16 @@ def run() -> NoReturn:
 
 
 def _status() -> int:
-    from kneck.engine.cli import main
+    from kneck.parsers import launch
 
-    status = main()
+    try:
+        if sys.argv[1:2] == ["infer"] and len(sys.argv) > 2:
+            launch.begin(sys.argv[2])  # before anything slow is imported
+        from kneck.engine.cli import main
+
+        status = main()
+    finally:
+        launch.give_up()
     if _interrupted and status != INTERRUPTED:  # dropped by Python, and the run was at its end
         raise KeyboardInterrupt
     return status
