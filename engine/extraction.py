@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ..facts.code import Code
-from ..facts.derive import Derivation
+from ..facts.derive import Derivation, in_order
 from ..facts.device_facts import device_facts
 from ..facts.foreign_cliff import foreign_cliff_derivation
 from ..facts.hardware import Architecture, Device
@@ -68,7 +68,7 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     facts = [fact for part in parts for fact in part[0]]
     missing = without_time(facts, [gap for part in parts for gap in part[1]])
     counted, inapplicable = counts_asked_for(asked, facts, code)
-    derivations = derivations_for(architecture, setting, asked)
+    derivations = in_order(derivations_for(architecture, setting, asked))
     known = FactBase().with_facts(facts + counted, missing + inapplicable)
     threshold = float(setting.method("counter_disagreement_fraction") or 0)
     base, differences = lay_over(known, derivations, measured.counters, threshold)

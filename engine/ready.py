@@ -26,6 +26,8 @@ def get_ready(setting: Setting) -> None:
     """
     for name in LATER:
         import_module(f"..{name}", __package__)
+    import tabulate  # noqa: F401
+
     parse_by_grammar("R0")
     hardware = setting.hardware
     _ = hardware.instructions, hardware.operands, hardware.architectures, hardware.devices

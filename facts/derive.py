@@ -37,7 +37,8 @@ def derive(base: FactBase, derivations: Sequence[Derivation]) -> FactBase:
     Raises ValueError where two derivations depend on each other.
     """
     facts, missing = dict(base.facts), dict(base.missing)
-    for step in in_order(derivations):
+    steps = derivations if isinstance(derivations, Ordered) else in_order(derivations)
+    for step in steps:
         wanted = [name for name in step.outputs if name not in facts]
         if not wanted:
             continue
@@ -93,7 +94,11 @@ def _without(name: str, gaps: tuple[str, ...], missing: Mapping[str, Missing]) -
     return Missing(name, f"needs {', '.join(gaps)}", gaps)
 
 
-def in_order(derivations: Sequence[Derivation]) -> list[Derivation]:
+class Ordered(tuple[Derivation, ...]):
+    """Derivations of which producers come before consumers."""
+
+
+def in_order(derivations: Sequence[Derivation]) -> Ordered:
     """Sort so that producers come before consumers; ties keep the given order."""
     producers: dict[str, list[int]] = {}
     for position, step in enumerate(derivations):
@@ -118,7 +123,7 @@ def in_order(derivations: Sequence[Derivation]) -> list[Derivation]:
 
     for position in range(len(derivations)):
         visit(position)
-    return [derivations[position] for position in order]
+    return Ordered(derivations[position] for position in order)
 
 
 def consequences(names: Iterable[str], derivations: Sequence[Derivation]) -> set[str]:

@@ -154,7 +154,7 @@ def test_a_pinned_fact_is_kept_and_what_depends_on_it_follows() -> None:
 def test_derivations_run_in_the_order_of_their_dependences() -> None:
     first = Derivation(("b",), ("a",), lambda f: {"b": (f["a"], "", "")})
     second = Derivation(("c",), ("b",), lambda f: {"c": (f["b"], "", "")})
-    assert in_order([second, first]) == [first, second]
+    assert list(in_order([second, first])) == [first, second]
     assert derive(known(a=3), [second, first]).number("c") == 3
 
 
