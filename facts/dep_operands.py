@@ -16,7 +16,7 @@ from ..parsers.record import dataclass
 UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
 PREDICATE = 512
 UNIFORM_PREDICATE = 528
-_MEMO_LIMIT = 1 << 16  # operand texts; a scan of many kernels must not grow without end
+_MEMO_LIMIT = 1 << 13  # texts; a scan of many kernels must not grow without end
 _SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
 
 

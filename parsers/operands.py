@@ -26,7 +26,7 @@ _NUMBER = re.compile(
     r"|(?P<whole>[0-9]+)(?![\w.@]))"
 )
 _LARGEST_INDEX = {"R": 255, "P": 7, "B": 255}  # R and P: eight and three bits of the encoding
-_MEMO_LIMIT = 1 << 17  # entries; a library scan must not grow without end
+_MEMO_LIMIT = 1 << 15  # entries; a library scan must not grow without end
 _LONGEST_OPERAND = 4096  # characters; nothing real is longer, and the lexer is not asked
 
 

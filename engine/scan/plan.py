@@ -146,7 +146,7 @@ class Planner:
         except KneckError as error:
             yield Remark(skipped_row(shown, label, error.what))
             return
-        digest = hashlib.sha256(data).hexdigest()
+        digest, size = hashlib.sha256(data).hexdigest(), len(data)
         del data
         if not cubin.records and self.options.kernel is None:
             yield Remark(cubin_row(shown, label, cubin.arch))  # data only
@@ -154,7 +154,7 @@ class Planner:
         for index, (symbols, names) in enumerate(parts):
             key = self._key(digest, shown, label, symbols)
             is_last = index == len(parts) - 1
-            yield Unit(key, shown, place, label, cubin.arch, symbols, names, is_last)
+            yield Unit(key, shown, place, label, cubin.arch, symbols, names, is_last, size)
 
     def _parts(self, cubin: Cubin) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
         """Cut a cubin into parts of neighbouring functions."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
+from multiprocessing.synchronize import Lock
 
 from ...parsers.record import dataclass
 from .journal import Journal
@@ -25,7 +26,9 @@ FEW_COLLECTIONS = 100_000
 _worker: Worker | None = None
 
 
-def start_process(options: ScanOptions, journal: Journal, stop: connection.Connection) -> None:
+def start_process(
+    options: ScanOptions, journal: Journal, stop: connection.Connection, turn: Lock
+) -> None:
     """Make a process of the pool ready: it ends, with its disassembler, when the scan does."""
     global _worker
     if hasattr(os, "setsid"):
@@ -33,7 +36,7 @@ def start_process(options: ScanOptions, journal: Journal, stop: connection.Conne
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
     gc.set_threshold(FEW_COLLECTIONS)
-    _worker = Worker(options, journal)
+    _worker = Worker(options, journal, turn)
     gc.freeze()  # the knowledge base stays for good; no collection need walk over it
 
 
@@ -128,7 +131,7 @@ class Pool:
     def _open(self, jobs: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         reader, self._stop = context.Pipe(duplex=False)
-        arguments = (self.options, self.journal, reader)
+        arguments = (self.options, self.journal, reader, context.Lock())
         return ProcessPoolExecutor(jobs, context, start_process, arguments)
 
     def _end(self, executor: ProcessPoolExecutor | None = None) -> None:
