@@ -17,6 +17,7 @@ NAMES = (
     "tile.stages_through_shared",
     "tile.loads_in_flight",
     "tile.stages_narrower",
+    "tile.tiles",
 )
 
 
@@ -41,6 +42,9 @@ def dependence_facts(
     if "tile.stages_narrower" in wanted:
         at = at_addresses(found.staged_stores)
         facts.append(Fact("tile.stages_narrower", found.stages_narrower, "", at))
+    if "tile.tiles" in wanted:
+        loop = at_addresses([tile.loop.first, tile.loop.last])
+        facts.append(Fact("tile.tiles", found.tiles, "", loop))
     if "tile.loads_in_flight" in wanted:
         most = found.in_flight
         at = at_addresses([] if most.address is None else [most.address])

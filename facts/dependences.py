@@ -16,6 +16,8 @@ from .loop_roles import Roles
 from .loop_values import Values
 from .tile import TileLoop
 
+BLOCK_BARRIER = "BAR"
+
 __all__ = ["Chain", "Dependences", "InFlight", "Stall", "StallRow", "Wait", "dependences"]
 
 
@@ -113,6 +115,24 @@ class Dependences:
         """Tell whether tiles go through registers into shared memory."""
         copies = any(self._roles.of(step.instruction).is_async_copy for step in self._walked)
         return bool(self.staged_stores) and not copies
+
+    @property
+    def tiles(self) -> int:
+        """Count the tiles of one iteration: spans between barriers in which shared memory is filled.
+
+        A compiler that unrolls the loop puts several tiles into one iteration. What stands behind
+        the last barrier belongs to what stands before the first. At least 1.
+        """
+        stores, fills = set(self.staged_stores), [False]
+        for step in self._walked:
+            role = self._roles.of(step.instruction)
+            if step.instruction.opcode == BLOCK_BARRIER:
+                fills.append(False)
+            elif role.is_async_copy or role.is_bulk_copy or step.instruction.address in stores:
+                fills[-1] = True
+        if len(fills) > 1:
+            fills[0] |= fills.pop()
+        return max(1, sum(fills))
 
     @property
     def stages_narrower(self) -> bool:

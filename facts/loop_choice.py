@@ -2,8 +2,11 @@
 
 Among loops side by side the one with the most arithmetic per iteration is taken, so the unrolled
 main loop wins over its remainder loop. Inside it the choice goes on inwards while an inner loop
-does most of the arithmetic and brings its own loads, as under a persistent loop over tiles. It
-stops where the loads stand outside of the inner loop: that one is a part of the tile.
+does most of the arithmetic and brings its own loads, as under a persistent loop over tiles. A
+loop that computes on its own loads and goes round as often as the data ask for does most, whatever
+stands around it (a dot product in a loop over rows), unless it fills shared memory for the loop
+around it. The choice stops where the loads stand outside of the inner loop: that one is a part of
+the tile.
 """
 
 from __future__ import annotations
@@ -120,9 +123,22 @@ class _Chooser:
         inside, around = self.work[inner.index], self.direct[loop.index]
         if not self.work[loop.index].has_arithmetic:
             return inside.rank > around.rank
+        if inside.loads > 0 and self._is_open_ended(inner) and not self._fills_shared(inner):
+            return inside.has_arithmetic
         if inside.rank[:2] <= around.rank[:2]:
             return False
         return inside.loads > 0 or around.loads == 0
+
+    def _is_open_ended(self, loop: Loop) -> bool:
+        """Tell whether nothing bounds how often a loop goes round."""
+        return trips(self.ranges, loop).high is None
+
+    def _fills_shared(self, loop: Loop) -> bool:
+        return any(
+            self.roles.of(instruction).is_shared_store
+            for block in loop.blocks
+            for instruction in executed(self.flow.instructions(block))
+        )
 
     def _direct(self, loop: Loop) -> _Work:
         own = loop.blocks.difference(*(self.loops.loops[child].blocks for child in loop.children))

@@ -95,7 +95,7 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
                 "method.prefetch_cover_fraction",
             ),
             _wait,
-            ("loop.slowest_pipe_cycles", "loop.cover_fraction"),
+            ("loop.slowest_pipe_cycles", "loop.cover_fraction", "tile.tiles"),
         ),
     ]
 
@@ -221,13 +221,15 @@ def _wait(f: Mapping[str, Value]) -> Outputs:
     """Waiting and work of one iteration, put one after the other: nothing overlaps.
 
     Work is that of all warps of a scheduler, in issue slots or on the slowest pipe. Latency
-    counts where loads are stored to shared memory with too little of the arithmetic between.
+    counts where loads are stored to shared memory with too little of the arithmetic between, once
+    for each tile of the iteration.
     """
     exposed = bool(f["tile.stages_through_shared"])
     covered = float(f.get("loop.cover_fraction", 0.0))
     exposed = exposed and covered < float(f["method.prefetch_cover_fraction"])
     latency = float(f["latency.ns"]) * float(f["device.boost_ghz"]) if exposed else 0.0
-    waiting = latency + float(f["tile.barriers"]) * float(f["method.barrier_cycles"])
+    tiles = float(f.get("tile.tiles", 1.0))
+    waiting = latency * tiles + float(f["tile.barriers"]) * float(f["method.barrier_cycles"])
     warps = float(f["launch.resident_warps"]) / float(f["arch.sub_partitions"])
     slots = max(float(f["tile.instructions"]), float(f.get("loop.slowest_pipe_cycles", 0.0)))
     total = waiting + warps * slots

@@ -500,6 +500,22 @@ def test_a_source_and_its_cubin_get_the_same_verdict() -> None:
     assert built.tile == read.tile
 
 
+def test_barriers_are_judged_per_tile_not_per_unrolled_iteration() -> None:
+    diagnosis = diagnosed("sgemm_four_tiles")
+    assert (value(diagnosis, "tile.barriers"), value(diagnosis, "tile.tiles")) == (8, 4)
+    assert diagnosis.bound == "latency"
+    assert "fewer-barriers" not in chosen(diagnosis)
+    assert "fewer-barriers" in chosen(diagnosed("hgemm_many_barriers"))
+
+
+def test_a_loop_over_rows_is_not_the_tile_and_its_reduction_stages_nothing() -> None:
+    diagnosis = diagnosed("row_dots")
+    assert diagnosis.tile is not None
+    assert (diagnosis.tile.loop.depth, diagnosis.tile.compute_op) == (2, "FFMA")
+    assert value(diagnosis, "tile.stages_through_shared") is False
+    assert "cp-async-pipelining" not in chosen(diagnosis)
+
+
 def test_every_kernel_that_this_file_names_is_in_the_manifest() -> None:
     for id in (*HAND_COUNTS, *(recipe["base"] for recipe in LOOSENED.values())):
         assert id in manifest()

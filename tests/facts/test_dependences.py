@@ -450,3 +450,19 @@ def test_a_value_used_as_an_address_is_no_staging() -> None:
         EXIT
     """
     assert dependences_of(sass(code)).staged_stores == ()
+
+
+@pytest.mark.parametrize(
+    ("stem", "tiles"),
+    [
+        ("hgemm_30k", 1),
+        ("sgemm_four_tiles", 4),  # unrolled by the compiler: eight barriers
+        ("sgemm_double_buffered", 1),
+        ("hgemm_cp_async", 1),
+        ("hgemm_many_barriers", 1),  # six barriers for one tile
+        ("nbody", 1),
+        ("sgemm_naive", 1),  # none at all counts as one
+    ],
+)
+def test_tiles_of_an_iteration(stem: str, tiles: int) -> None:
+    assert dependences_of(only(stem)).tiles == tiles

@@ -418,3 +418,45 @@ def test_the_reason_names_what_is_missing() -> None:
     found = trips(ranges, ranges.values.loops.loops[0])
     assert found.high is None
     assert re.search(r"c\[0x0\]\[0x180\]", found.because)
+
+
+def test_a_dot_product_under_a_loop_over_rows_is_the_tile_whatever_stands_around_it() -> None:
+    found = tile_of(only("row_dots"))
+    assert found is not None
+    assert (found.compute_op, found.compute_ops.times.expected) == ("FFMA", 1)
+    assert found.load_ops.times.expected == 2
+    assert found.loop.depth == 2
+    (outer,) = found.rejected
+    assert outer.role == "outer"
+
+
+def test_a_loop_that_only_fills_shared_memory_is_a_part_of_the_tile() -> None:
+    """It may compute on the way (here a scale), and go round as often as the launch says."""
+    found = tile(
+        """
+        MOV R0, c[0x0][0x160]
+    .L_outer:
+        MOV R1, R9
+    .L_load:
+        LDG.E R2, [R4.64]
+        FMUL R2, R2, R3
+        STS [R1], R2
+        IADD3 R1, R1, c[0x0][0x0], RZ
+        ISETP.GE.AND P0, PT, R1, R8, PT
+        @!P0 BRA `(.L_load)
+        BAR.SYNC 0x0
+        LDS R6, [R7]
+        FFMA R10, R6, R6, R10
+        FFMA R11, R6, R6, R11
+        FFMA R12, R6, R6, R12
+        BAR.SYNC 0x0
+        IADD3 R0, R0, -0x1, RZ
+        ISETP.NE.AND P1, PT, R0, RZ, PT
+        @P1 BRA `(.L_outer)
+        EXIT
+        """
+    )
+    assert found.loop.depth == 1
+    assert found.compute_op == "FFMA"
+    (inner,) = found.rejected
+    assert inner.role == "inner"
