@@ -19,9 +19,9 @@ from .knowledge import Setting
 from .target import Opened
 
 KIND = "code"
-FORMAT = 6  # raised when the records change
+FORMAT = 9  # raised when the records change
 MOST_KEPT = 400
-ROOMS = ("facts", "parsers")
+ROOMS = ("facts", "facts/emulator", "parsers")
 RECORDS = Records(
     [
         Code,
@@ -73,7 +73,8 @@ def _key(opened: Opened, setting: Setting) -> str | None:
         except OSError:
             return None  # reading it properly gives the error that names the reason
     digest = hashlib.sha256(content)
-    knowledge = (setting.hardware.key, setting.method("default_device"))
+    figures = tuple((fact.name, fact.value) for fact in setting.knowledge.method)
+    knowledge = (setting.hardware.key, figures)
     parts = (FORMAT, __version__, code_stamp(), knowledge, opened.path, _asked(request))
     digest.update(repr(parts).encode())
     return digest.hexdigest()

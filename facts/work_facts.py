@@ -20,6 +20,7 @@ ACCESS_NAMES = (
     "access.global.lane_stride_bytes",
     "access.global.data_dependent_fraction",
     "access.global.reuse_by_block",
+    "access.global.reread_factor",
     "access.global.merge_saved",
     "access.global.widenable_fraction",
     "access.shared.merge_saved",
@@ -120,7 +121,11 @@ def access_facts(found: LaunchWork) -> list[Fact]:
         _add(facts, "access.active_lanes_fraction", lanes / WARP, "", accesses)
     traffic = found.work.traffic
     if traffic is not None and traffic.reread_factor is not None and loads:
-        _add(facts, "access.global.reuse_by_block", traffic.reread_factor, "", loads)
+        _add(facts, "access.global.reread_factor", traffic.reread_factor, "", loads)
+    distinct = sum(one.bytes for one in found.footprints if not one.writes)
+    if loads and distinct:
+        asked = sum(a.bytes for a in loads) / found.emulation.launch.blocks
+        _add(facts, "access.global.reuse_by_block", asked / distinct, "", loads)
     return facts
 
 
