@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ...parsers.errors import KneckError, Place
 from ...parsers.record import dataclass
 from .model import Row
 
@@ -34,8 +35,11 @@ class Journal:
     def open(self, keep: bool) -> None:
         """Make the folder ready; parts of an earlier scan stay only where they are wanted.
 
-        Raises OSError where that is impossible.
+        Raises OSError where that is impossible, KneckError where a link stands in its place.
         """
+        if os.path.islink(self.folder):
+            what = "a link stands where finished parts of the scan are kept"
+            raise KneckError(what, Place(self.folder), "remove it, or name another output")
         if not os.path.isdir(self.folder):
             os.mkdir(self.folder, mode=0o700)
         shutil.rmtree(self.work, ignore_errors=True)

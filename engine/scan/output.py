@@ -15,6 +15,13 @@ from ...parsers.files import encodable
 PARTIAL = ".partial"
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open what is left of an earlier scan, but never what a link in its place leads to."""
+    if path.endswith(PARTIAL):
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags, 0o666)
+
+
 class Output:
     """Takes text piece by piece; raises KneckError where it cannot be written."""
 
@@ -30,7 +37,12 @@ class Output:
                         "the output is a folder", Place(self.path), "name a file in it"
                     )
                 self._file = open(  # noqa: SIM115
-                    self._target, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+                    self._target,
+                    "w",
+                    encoding="utf-8",
+                    errors="backslashreplace",
+                    newline="\n",
+                    opener=_opened,
                 )
             except OSError as error:
                 raise self._failed(error) from None

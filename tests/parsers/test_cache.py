@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
+import time
 from pathlib import Path
 
 import pytest
@@ -151,6 +153,32 @@ def test_two_processes_at_once_leave_one_whole_entry() -> None:
         writer.join()
     assert {text for text in [*seen, cache.load(KEY)] if text} <= {"1" * 100_000, "2" * 100_000}
     assert cache.load(KEY) is not None
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_no_half_entry() -> None:
+    """Killed at any moment; what it was writing is whole, or it is not there."""
+    context = multiprocessing.get_context("fork")
+    for pause_s in (0.0, 0.001, 0.003, 0.01, 0.03):
+        writer = context.Process(target=write_often, args=(7,))
+        writer.start()
+        time.sleep(pause_s)
+        writer.kill()
+        writer.join()
+        assert cache.load(KEY) in (None, "7" * 100_000)
+    assert cache.store(KEY, "text") and cache.load(KEY) == "text"
+
+
+def store_on_a_full_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # the signal for it is off in Python
+    os._exit(int(cache.store(KEY, os.urandom(50_000).hex())))
+
+
+def test_a_disk_that_is_really_full_is_no_error_and_leaves_nothing(folder: Path) -> None:
+    writer = multiprocessing.get_context("fork").Process(target=store_on_a_full_disk)
+    writer.start()
+    writer.join()
+    assert writer.exitcode == 0
+    assert cache.load(KEY) is None and list(folder.iterdir()) == []
 
 
 def test_the_second_reading_of_a_cubin_needs_no_disassembler(
