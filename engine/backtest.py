@@ -54,7 +54,7 @@ def _measured(folder: str | None, setting: Setting) -> tuple[str, dict[str, Any]
 
     truth, judge = load_set(path), load_judge()
     found = replay_set(truth, setting, judge)
-    title = f"{len(found.given)} kernels measured on {truth.manifest.gpu}"
+    title = f"{len(truth.manifest.kernels)} kernels measured on {truth.manifest.gpu}"
     return text_of(found, judge, title), {"measured": data_of(found, judge)}, bool(found.missed)
 
 

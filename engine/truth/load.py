@@ -1,7 +1,8 @@
 """Reading a set of measured kernels: manifest, measured figures, and how they judge.
 
-A set is a folder with `manifest.yaml`, `cubin/FAMILY.cubin`, `measured/GPU.json` (times and
-counters by kernel) and, optionally, `measured/GPU-instructions.json.xz` (counts by instruction).
+A set is a folder with `manifest.yaml`, `cubin/FAMILY.cubin`, `measured/GPU.json` (times by kernel,
+and counters, without which a kernel serves pairs alone) and, optionally,
+`measured/GPU-instructions.json.xz` (counts by instruction).
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ def _measured(
 ) -> Measured:
     try:
         row = whole["set"][entry.name]
-        time_ms, counters = float(row["time_ms"]), dict(row["counters"])
-    except (LookupError, TypeError, ValueError):
-        what = f"no time and counters were measured of {entry.name}"
+        time_ms, counters = float(row["time_ms"]), dict(row.get("counters", {}))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        what = f"no time was measured of {entry.name}"
         help = "measure it, or leave it out of the manifest"
         raise document.error(what, "kernels", index, "name", help=help) from None
     if not time_ms > 0:

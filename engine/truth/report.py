@@ -24,9 +24,10 @@ ROWS = (
 def text_of(found: Replayed, judge: Judge, title: str) -> str:
     """Write everything for a reader."""
     lines = [title]
-    for name, rows in (("With arguments", found.given), ("Without arguments", found.without)):
-        lines += ["", name, *_verdicts(rows, judge)]
-    lines += ["", "Kernels that come out otherwise", *_odd(found, judge)]
+    if found.given:
+        lines += ["", "With arguments", *_verdicts(found.given, judge)]
+        lines += ["", "Without arguments", *_verdicts(found.without, judge)]
+        lines += ["", "Kernels that come out otherwise", *_odd(found, judge)]
     if found.pairs:
         lines += ["", "Pairs: a kernel, and the same work with one strategy applied"]
         lines += [*_pairs(found.pairs), "", *_pair_shares(found.pairs, judge)]

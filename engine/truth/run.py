@@ -41,10 +41,11 @@ def replay_set(
     with _progress(2 * len(chosen)) as step:
         for entry in chosen:
             result, row = _ask(entry, truth, setting, judge, True)
-            given.append(row)
             diagnoses[entry.name] = result.diagnosis
             step()
-            without.append(_ask(entry, truth, setting, judge, False)[1])
+            if truth.measured[entry.name].counters:
+                given.append(row)
+                without.append(_ask(entry, truth, setting, judge, False)[1])
             step()
     pairs = [
         pair_row(pair, truth, diagnoses[pair.base], setting, judge.first)

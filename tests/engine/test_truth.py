@@ -271,6 +271,20 @@ def test_backtest_gives_its_figures_as_data(
     assert found["measured"]["pairs"]["pairs"] == 1
 
 
+def test_kernels_without_counters_serve_pairs_alone(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small / "measured" / "h200.json"
+    measured = json.loads(path.read_text())
+    for entry in measured["set"].values():
+        del entry["counters"]
+    path.write_text(json.dumps(measured))
+    assert main(["kb", "backtest", "--truth", str(small)]) == 0
+    said = capsys.readouterr().out
+    assert "With arguments" not in said
+    assert "1 pairs, strategy among the first 3: 100.0 %" in said
+
+
 def test_a_set_that_asks_for_more_than_is_reached_fails(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -322,7 +336,7 @@ def test_a_fault_of_a_manifest_has_its_place(
         ("h200.json", b"{", "this is not JSON"),
         ("h200.json", b"[]", 'there is no "set"'),
         ("h200.json", b"\xff", "this is not UTF-8"),
-        ("h200.json", b'{"set": {}}', "no time and counters"),
+        ("h200.json", b'{"set": {}}', "no time was measured"),
         ("h200-instructions.json.xz", b"plain", "counts by instruction cannot be read"),
         ("h200-instructions.json.xz", lzma.compress(b"{"), "counts by instruction"),
     ],
