@@ -138,12 +138,17 @@ def _text(labels: list[str], documents: list[dict[str, Any]], found: list[dict[s
     if not found:
         lines.append("The verdict holds over all sizes.")
     for flip in found:
-        lines.append("The verdict flips: " + "; ".join(f"{k} {_shown(v)}" for k, v in flip.items()))
+        sizes = [_size(flip[end]["varied"]) for end in ("before", "after")]
+        lines.append(f"The verdict flips between {sizes[0]} and {sizes[1]}:")
+        lines += [
+            f"  {verdict} at {size}" for verdict, size in zip(flip["verdicts"], sizes, strict=True)
+        ]
+        lines += [f"    {moved}" for moved in flip["because"]]
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+def _size(varied: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in varied.items())
 
 
 def _draw(labels: list[str], documents: list[dict[str, Any]], title: str, path: str) -> None:
