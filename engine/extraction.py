@@ -18,7 +18,7 @@ from ..facts.pattern_derived import pattern_derivations
 from ..facts.problem import Problem, parse_problem, problem_facts
 from ..facts.remedy_gains import gain_derivations
 from ..facts.request import Request
-from ..facts.resource_facts import resource_facts
+from ..facts.resource_facts import disagreements, resource_facts
 from ..facts.roofline_facts import roofline_derivations, share_derivations
 from ..facts.tile_facts import NO_LOOP, tile_derivations
 from ..parsers.errors import KneckError
@@ -56,9 +56,10 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     device = setting.hardware.device(code.device) if code.device is not None else None
     architecture = limiting_architecture(device, code.arch, setting)
     asked = asked_names(setting)
+    records = _records(opened, code, setting)
     parts: list[tuple[Iterable[Fact], Iterable[Missing]]] = [
         (code.facts, code.missing),
-        resource_facts(_records(opened, code, setting)),
+        resource_facts(records),
         options,
         _problem_facts(problem),
         _source_facts(opened),
@@ -72,7 +73,8 @@ def extract(opened: Opened, setting: Setting) -> Extraction:
     known = FactBase().with_facts(facts + counted, missing + inapplicable)
     threshold = float(setting.method("counter_disagreement_fraction") or 0)
     base, differences = lay_over(known, derivations, measured.counters, threshold)
-    remarks = (*measured.remarks, *differences)
+    other_build = [("resources-disagree", f"{text}.") for text in disagreements(records)]
+    remarks = (*measured.remarks, *differences, *other_build)
     return Extraction(request, code, base, derivations, opened.shown, remarks)
 
 

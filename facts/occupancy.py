@@ -171,13 +171,13 @@ def _launch_failure(
     checked = registers_checked_at_launch(limits, registers, warps)
     if checked > limits.registers_per_block:
         return (
-            f"{registers} registers x {warps} warps take {checked} registers at the launch check, "
-            f"more than the {limits.registers_per_block} of a block"
+            f"{registers} registers x {warps} warps take {checked:,} registers at the launch "
+            f"check, more than the {limits.registers_per_block:,} of a block"
         )
     largest = limits.smem_bytes_per_block_optin + limits.smem_reserved_bytes_per_block
     if request > largest:
         return (
-            f"{request} B of shared memory with the reserve are more than the {largest} B "
+            f"{request:,} B of shared memory with the reserve are more than the {largest:,} B "
             f"that a block can have"
         )
     if _share(limits.named_barriers_per_sm, barriers) == 0:

@@ -87,6 +87,10 @@ def _occupancy(limits: SmLimits | None, f: Mapping[str, Value]) -> Outputs:
     assert limits is not None
     found = _compute(limits, f)
     o, rule = "occupancy.", "occupancy calculator, all limits"
+    refused = found.reason
+    largest = largest_threads_for(limits, int(f[o + "registers_per_thread"]))
+    if refused is not None and found.block_limits["registers"] == 0 and largest:
+        refused += f"; the largest block with so many registers is {largest} threads"
     results: dict[str, tuple[Value | None, str, str]] = {
         o + "blocks_per_sm": (found.blocks_per_sm, "blocks", rule),
         o + "active_warps": (found.active_warps, "warps", "blocks per SM x warps per block"),
@@ -102,7 +106,7 @@ def _occupancy(limits: SmLimits | None, f: Mapping[str, Value]) -> Outputs:
         ),
         o + "limiters": (" and ".join(found.limiters), "", "limits equal to blocks per SM"),
         o + "limiter_count": (len(found.limiters), "resources", "limits equal to blocks per SM"),
-        o + "cannot_launch_because": (found.reason, "", found.reason or "the launch fits"),
+        o + "cannot_launch_because": (refused, "", refused or "the launch fits"),
     }
     for name in RESOURCES:
         limit = found.block_limits.get(name)

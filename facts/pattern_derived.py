@@ -144,6 +144,8 @@ def _tail(f: Mapping[str, Value]) -> Outputs:
 def _resident(f: Mapping[str, Value]) -> Outputs:
     from_grid = int(f["launch.blocks_per_busiest_sm"]) * int(f["launch.warps"])
     warps = min(from_grid, int(f["occupancy.active_warps"]))
+    if not warps:
+        return {"launch.resident_warps": (None, "warps", "no block fits")}
     text = "min(warps that fit, warps that the grid gives the busiest SM)"
     return {"launch.resident_warps": (warps, "warps", text)}
 

@@ -53,14 +53,17 @@ def _is_told(name: str, records: list[ResourceRecord]) -> bool:
 
 
 def disagreements(records: Iterable[ResourceRecord]) -> list[str]:
-    """Name the figures on which the records of one kernel differ: they are of different builds."""
+    """Say on which figures the records of one kernel differ; the first one's count.
+
+    They are of different builds then.
+    """
     known = list(records)
     found = []
     for name, (field, unit, _) in FIELDS.items():
         values = [(getattr(r, field), r) for r in known if getattr(r, field) is not None]
         if len({value for value, _ in values}) > 1:
             told = ", ".join(f"{value} {unit} in {r.path}" for value, r in values)
-            found.append(f"{name}: {told}")
+            found.append(f"{name} is of different builds, the first one counts: {told}")
     return found
 
 

@@ -294,6 +294,36 @@ def test_pitfall_spills_in_the_loop() -> None:
     assert "spill-decides" not in pitfalls(diagnosed("not_spilled"))
 
 
+@pytest.mark.parametrize(
+    ("launch", "because"),
+    [
+        ({"dynamic_smem": 120_000}, "121,088 B of shared memory with the reserve are more than"),
+        ({"block": (512, 1, 1)}, "the largest block with so many registers is 384 threads"),
+    ],
+)
+def test_pitfall_a_launch_that_fails_names_the_resource(
+    launch: dict[str, Any], because: str
+) -> None:
+    diagnosis = diagnosed("hgemm_over_cliff", **launch)
+    (found,) = [pitfall for pitfall in diagnosis.pitfalls if pitfall.id == "launch-fails"]
+    assert because in found.title
+    assert ("largest block" in found.title) == ("block" in launch)
+    assert diagnosis.occupancy.active_warps == 0
+    assert "launch.resident_warps" not in {row.name for row in diagnosis.facts}
+
+
+def test_a_log_of_another_build_is_pointed_out_and_the_cubin_counts(tmp_path: Path) -> None:
+    log = (KERNELS / "cubin" / "saxpy.sm_86.log").read_text(encoding="utf-8")
+    other = tmp_path / "other.log"
+    other.write_text(log.replace("Used 10 registers", "Used 200 registers"), encoding="utf-8")
+    diagnosis = diagnosed("saxpy", resources=str(other))
+    assert diagnosis.occupancy.registers_per_thread == 10
+    (limit,) = [limit for limit in diagnosis.limits if limit.id == "resources-disagree"]
+    assert "10 registers in" in limit.text and f"200 registers in {other}" in limit.text
+    same = diagnosed("saxpy", resources=str(KERNELS / "cubin" / "saxpy.sm_86.log"))
+    assert "resources-disagree" not in [limit.id for limit in same.limits]
+
+
 def test_pitfall_more_threads_than_the_kernel_was_compiled_for() -> None:
     diagnosis = diagnosed("hgemm_30k", block=(256, 1, 1))
     assert value(diagnosis, "resources.max_threads") == 128
