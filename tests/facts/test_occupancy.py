@@ -56,8 +56,8 @@ def test_a_launch_whose_registers_exceed_the_file_does_not_run() -> None:
     found = occupancy(SM_86, 65, 928)
     assert (found.blocks_per_sm, found.active_warps, found.limiters) == (0, 0, ("registers",))
     assert found.reason == (
-        "65 registers x 29 warps take 73728 registers at the launch check, "
-        "more than the 65536 of a block"
+        "65 registers x 29 warps take 73,728 registers at the launch check, "
+        "more than the 65,536 of a block"
     )
 
 
@@ -65,7 +65,7 @@ def test_shared_memory_above_the_opt_in_maximum_does_not_run() -> None:
     assert occupancy(SM_86, 32, 128, 101_376).blocks_per_sm == 1
     found = occupancy(SM_86, 32, 128, 101_377)
     assert found.block_limits["smem"] == 0
-    assert found.reason is not None and "102400 B" in found.reason
+    assert found.reason is not None and "102,400 B" in found.reason
 
 
 def test_named_barriers_limit_blocks_from_compute_capability_9_on() -> None:
