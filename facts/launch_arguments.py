@@ -27,6 +27,7 @@ from .pipes import PipeTable
 INTEGER_BYTES, POINTER_BYTES = 4, 8
 MOST_GENERIC = 1 << 30
 IN_ORDER = "integers are the problem's dimensions in order"
+EVEN_ROWS = "rows are taken as equally long: where they differ, warps run as long as the longest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ def make_launch(
     contents: dict[int, Contents] = {}
     if spec.arguments is not None:
         data, sizes, contents = _given(spec, task)
+        if any(held.is_assumed for held in contents.values()):
+            notes.append(EVEN_ROWS)
     else:
         data = _guessed(spec, task, settings, notes)
     launch = Launch(
@@ -139,7 +142,7 @@ def known_contents(argument: Argument, task: Task) -> Contents | None:
         return Contents(argument.element_bytes, int(argument.value or 1))
     rows, nonzeros = task.dimensions.get("rows"), task.dimensions.get("nnz")
     if task.kind == "spmv" and rows and nonzeros and argument.count == int(rows) + 1:
-        return Contents(argument.element_bytes, 0, int(nonzeros), int(rows))
+        return Contents(argument.element_bytes, 0, int(nonzeros), int(rows), is_assumed=True)
     return None
 
 

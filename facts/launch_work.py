@@ -22,7 +22,7 @@ from .executed import Executed, from_emulation
 from .footprint import Footprint, footprints, kept_in_l1
 from .l1_cache import Hits, capacity_lines, simulate
 from .l2 import Traffic, traffic
-from .launch_arguments import IN_ORDER, LaunchSpec, Settings, Task, make_launch
+from .launch_arguments import EVEN_ROWS, IN_ORDER, LaunchSpec, Settings, Task, make_launch
 from .merging import Merge, mergeable
 from .pipes import PipeTable
 from .sampled_lines import sampled_lines
@@ -78,7 +78,7 @@ def launch_work(
     fits = IN_ORDER in notes
     emulation = emulate(function, launch, rules, settings.limits)
     accesses: tuple[Access, ...] = collect(emulation)
-    executed = from_emulation(emulation)
+    executed = from_emulation(emulation, [note for note in notes if note == EVEN_ROWS])
     exact = spec.arguments is not None and executed.exact
     anchor = None if exact else _anchored(emulation, executed, accesses, task, flops_of, fits)
     scale_known = exact or (spec.arguments is not None and not emulation.doubt.ended_early)

@@ -28,12 +28,16 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an integer array holds: element i is `start + i * numerator // denominator`."""
+    """What an integer array holds: element i is `start + i * numerator // denominator`.
+
+    `is_assumed` tells that nobody said so.
+    """
 
     element_bytes: int
     start: int = 0
     numerator: int = 0
     denominator: int = 1
+    is_assumed: bool = False
 
     def words(self, offset: Array) -> Array:
         """Give the 32-bit words at byte offsets."""
