@@ -12,6 +12,16 @@ import click
 from ...parsers.errors import KneckError
 from .options import INPUT, LAUNCH, deliver, request_from, with_options
 
+GROUPS = {  # what the text tells, in the order of the report
+    "Time": ("baseline.", "headroom.", "roofline."),
+    "Occupancy": ("launch.", "occupancy.", "smem."),
+    "Loop": ("tile.", "loop."),
+    "Instructions": ("mix.", "stalls."),
+    "Accesses": ("access.", "atomics."),
+    "Bounds": ("bounds.",),
+}
+ENDS = ("_low_ms", "_high_ms")  # of intervals: the figure between them is told
+
 
 @click.command(epilog="Example: kneck compare before.json after.json --record outcomes.yaml")
 @click.argument("before", metavar="A")
@@ -91,10 +101,23 @@ def _text(found: Any) -> str:
     lines.append(f"Speed-up    {found.speed_up}" if found.speed_up else "Speed-up    not known")
     named = ", ".join(found.strategies) or "none that the facts tell"
     lines += [f"Strategy    {named}", ""]
-    width = max((len(change.name) for change in found.changes), default=0)
-    for change in found.changes:
-        values = f"{n.anything(change.before)} -> {n.anything(change.after)} {change.unit}"
-        lines.append(f"  {change.name:<{width}}  {values}".rstrip())
+    told = 0
+    for title, prefixes in GROUPS.items():
+        rows = [
+            c for c in found.changes if c.name.startswith(prefixes) and not c.name.endswith(ENDS)
+        ]
+        if not rows:
+            continue
+        told += len(rows)
+        width = max(len(change.name) for change in rows)
+        lines.append(title)
+        for change in rows:
+            values = f"{n.anything(change.before)} -> {n.anything(change.after)} {change.unit}"
+            lines.append(f"  {change.name:<{width}}  {values}".rstrip())
+        lines.append("")
+    rest = len(found.changes) - told
+    if rest:
+        lines.append(f"and {rest} more facts (--format json)")
     if not found.changes:
-        lines.append("  no fact differs")
-    return "\n".join(lines) + "\n"
+        lines.append("no fact differs")
+    return "\n".join(lines).rstrip() + "\n"

@@ -111,6 +111,14 @@ def facts_of(diagnosis: Mapping[str, Any]) -> dict[str, tuple[Value, str]]:
     }
 
 
+COUNTED = "mix."  # a listing is read whole: an opcode that it does not have is there 0 times
+
+
+def _absent(name: str, others: Mapping[str, tuple[Value, str]]) -> Value | None:
+    """Give the value of a fact that one side has not: 0 for counts where the rest was counted."""
+    return 0 if name.startswith(COUNTED) and any(n.startswith(COUNTED) for n in others) else None
+
+
 # Figures of the knowledge base, not of the kernel, and what only says how it was measured.
 LEFT_OUT = ("arch.", "device.", "method.", "measurement.", "inferred.")
 
@@ -125,8 +133,8 @@ def changes(
     for name in sorted({*before, *after}):
         if name.startswith(LEFT_OUT):
             continue
-        left, unit = before.get(name, (None, ""))
-        right, unit = after.get(name, (None, unit))
+        left, unit = before.get(name, (_absent(name, before), ""))
+        right, unit = after.get(name, (_absent(name, after), unit))
         if left != right and not _close(left, right, fraction):
             found.append(Change(name, left, right, unit))
     return found

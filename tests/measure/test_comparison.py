@@ -55,7 +55,7 @@ def test_ldgsts_that_appeared_and_doubled_shared_memory_are_cp_async() -> None:
     assert found.verdicts == ("memory (dram)", "compute (dram)")
     listed = {change.name: (change.before, change.after) for change in found.changes}
     assert listed["smem.per_block"] == (15360, 30720)
-    assert listed["mix.LDGSTS.count"] == (None, 8)
+    assert listed["mix.LDGSTS.count"] == (0, 8)
     assert "mix.HMMA.count" not in listed and "measurement.interval_fraction" not in listed
 
 
