@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..facts.code import Code, CodeAccess, CodeBound
-from ..facts.model import Fact, Missing
+from ..facts.kernel import rests_on_checks
+from ..facts.model import Fact, Missing, Value
 from ..facts.remedy_draft import Figures
 from ..facts.remedy_facts import remedy_facts
 from ..facts.tile_counts import tile_counts
@@ -13,6 +14,8 @@ from ..facts.work_facts import ACCESS_NAMES, work_facts
 from ..parsers.listing import Function
 from .knowledge import Setting
 from .launch_emulation import Emulated, Gap, Launched, check_arguments, emulated
+
+LOADS, OF_THE_LOADS = "tile.load_bytes", "tile.load_registers"
 
 
 def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
@@ -25,18 +28,42 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     figures = figures_of(setting)
     facts, missing = work_facts(found.work, found.limits, figures.filled)
     more = remedy_facts(found.work, found.bounds_of, figures)
-    counted = _tile_counts(code, launched.function, found)
+    counted = _tile_counts(code, launched.function, found, setting)
     known = {fact.name for fact in counted}
-    code = replace(code, missing=tuple(gap for gap in code.missing if gap.name not in known))
+    code = replace(
+        code,
+        facts=tuple(fact for fact in code.facts if fact.name not in known),
+        missing=tuple(gap for gap in code.missing if gap.name not in known),
+    )
     return _with(code, launched.function, found, facts + more[0] + counted, missing + more[1])
 
 
-def _tile_counts(code: Code, function: Function, found: Emulated) -> list[Fact]:
-    """Count one iteration of the K-tile loop where the code alone left it open."""
+def _tile_counts(code: Code, function: Function, found: Emulated, setting: Setting) -> list[Fact]:
+    """Count one iteration of the K-tile loop where the code alone left it open.
+
+    Where it takes checks for passed, its figure stays unless the launch gives another: the last
+    iterations alone, which prefetch nothing, make no difference.
+    """
     if code.loop is None or not found.work.scale_known:
         return []
-    wanted = {gap.name for gap in code.missing if gap.applies}
-    return tile_counts(found.work, function.instructions, found.table, code.loop, wanted)
+    known = {fact.name: fact for fact in code.facts}
+    assumed = {name for name, fact in known.items() if rests_on_checks(fact)}
+    assumed |= {OF_THE_LOADS} & known.keys() if LOADS in assumed else set()
+    wanted = {gap.name for gap in code.missing if gap.applies} | assumed
+    operation = next((f.value for f in code.facts if f.name == "tile.compute_op"), None)
+    counted = tile_counts(
+        found.work, function.instructions, found.table, code.loop, wanted, operation
+    )
+    tolerance = float(setting.method("counter_disagreement_fraction") or 0)
+    return [
+        fact
+        for fact in counted
+        if fact.name not in assumed or _differs(fact.value, known[fact.name].value, tolerance)
+    ]
+
+
+def _differs(value: Value, assumed: Value, tolerance: float) -> bool:
+    return abs(float(value) - float(assumed)) > tolerance * abs(float(assumed))
 
 
 def figures_of(setting: Setting) -> Figures:

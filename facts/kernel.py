@@ -24,6 +24,7 @@ from .tile import TileLoop, tile_loop
 from .tile_facts import NO_LOOP
 
 BARRIER = "BAR"
+TAKEN_TO_PASS = "bounds checks are taken to pass"
 SHOWN_NAMES = 8  # of what no table and no grammar knows
 COMPUTE = "compute_"  # families of arithmetic; address arithmetic is another family
 
@@ -177,7 +178,14 @@ def _add_count(
         high = "any number" if times.high is None else str(times.high)
         missing.append(Missing(name, f"between {times.low} and {high} per iteration"))
         return
+    if not times.is_exact:
+        at = Source(at.kind, f"{at.detail}; {TAKEN_TO_PASS}")
     facts.append(Fact(name, value, unit, at))
+
+
+def rests_on_checks(fact: Fact) -> bool:
+    """Tell whether a count takes bounds checks for passed, which a launch may show otherwise."""
+    return fact.source.detail.endswith(TAKEN_TO_PASS)
 
 
 def _in_loop(kernel: Kernel, opcode: str) -> list[int]:

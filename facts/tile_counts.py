@@ -16,7 +16,7 @@ from .code import CodeLoop
 from .instructions import InstructionInfo
 from .launch_work import LaunchWork
 from .loop_roles import COMPUTE_PREFIX, GLOBAL_LOADS
-from .model import Fact, Source
+from .model import Fact, Source, Value
 
 REGISTER_BYTES = 4
 Weigh = Callable[[InstructionInfo], float | None]
@@ -53,8 +53,12 @@ def tile_counts(
     table: ArchTable,
     loop: CodeLoop,
     wanted: Collection[str],
+    operation: Value | None = None,
 ) -> list[Fact]:
-    """Give the wanted facts of the loop; none where data decides a count."""
+    """Give the wanted facts of the loop; none where data decides a count.
+
+    `operation` is the opcode that `tile.compute_ops` counts; without it, all arithmetic.
+    """
     names = [name for name in COUNTS if name in wanted]
     counts = found.work.executed.counts
     addresses = set(loop.addresses)
@@ -70,6 +74,8 @@ def tile_counts(
         unit, weigh = COUNTS[name]
         total = 0.0
         for instruction in inside:
+            if name == "tile.compute_ops" and operation not in (None, instruction.opcode):
+                continue
             info = table.info(instruction)
             total += counts[instruction.address].value * ((weigh(info) or 0.0) if info else 0.0)
         value = total / iterations

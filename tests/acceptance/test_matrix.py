@@ -546,6 +546,22 @@ def test_a_loop_over_rows_is_not_the_tile_and_its_reduction_stages_nothing() -> 
     assert "cp-async-pipelining" not in chosen(diagnosis)
 
 
+def test_a_launch_that_refutes_a_bounds_check_counts_what_it_executes() -> None:
+    diagnosis = diagnosed("sgemm_guarded")  # each thread loads 4 elements of either operand
+    tile = diagnosis.tile
+    assert tile is not None
+    assert (tile.compute_op, tile.compute_ops) == ("FFMA", 128)
+    assert (tile.load_ops, tile.load_bytes, tile.ratio) == (8, 32, 16)
+    row = diagnosis.fact("tile.load_ops")
+    assert row is not None and row.source["kind"] == "emulated"
+
+
+def test_a_prefetch_that_the_last_iteration_leaves_out_stays_one_of_the_tile() -> None:
+    tile = diagnosed("hgemm_cp_async").tile
+    assert tile is not None
+    assert (tile.load_ops, tile.load_bytes) == (4, 64)  # not the mean of 32 iterations, 3.97
+
+
 def test_every_kernel_that_this_file_names_is_in_the_manifest() -> None:
     for id in (*HAND_COUNTS, *(recipe["base"] for recipe in LOOSENED.values())):
         assert id in manifest()
