@@ -14,6 +14,7 @@ from ...parsers.stream import stream_cubin
 from .journal import Journal
 from .kernel import Analyst
 from .limit import bounded_time
+from .memory import Remains
 from .model import Row, ScanOptions, Unit, error_row
 from .text import functions_of
 
@@ -35,6 +36,7 @@ class Worker:
     ) -> None:
         self.analyst = Analyst(options)
         self.journal = journal
+        self.remains = Remains()
         self.options = options
         self.turn = turn or nullcontext()
         self.names_only = options.kernel is not None
@@ -64,6 +66,7 @@ class Worker:
                     continue
                 kernels += 1
                 yield self._kernel(function, record, unit)
+                self.remains.add(len(function.instructions))
         except KneckError as told:
             error = error_row(unit.file, unit.cubin, told.what, told.help)
         except OSError as told:
