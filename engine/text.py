@@ -191,7 +191,7 @@ def advice(d: Diagnosis) -> str:
 def block(d: Diagnosis, s: Strategy) -> str:
     """Write one strategy."""
     gain = n.gain(s.gain.low, s.gain.high)
-    head = f"  {s.rank}  {s.id:<26}{gain:<16}{s.status:<12}"
+    head = f"  {s.rank}  {s.id:<25} {gain:<15} {s.status:<12}"
     if s.gain.basis == "ceiling":
         head += "ceiling only"
     lines = [head.rstrip(), paragraph(s.action or s.title, "       ")]
