@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 
@@ -25,16 +25,18 @@ def definition_text(definition: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        inside = ",".join(f"{json.dumps(key)}:{_text(item)}" for key, item in value.items())
-        return f"{{{inside}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_text, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value)
-    return str(value) if isinstance(value, int) else number(value)
+    kind = type(value)
+    if kind is dict:
+        inside = [f"{_quoted(key)}:{_text(item)}" for key, item in value.items()]
+        return f"{{{','.join(inside)}}}"
+    if kind is str:
+        return _quoted(value)
+    if kind is list:
+        return f"[{','.join([_text(item) for item in value])}]"
+    return str(value) if kind is int else number(value)
 
 
 def message(name: str, value: float, id: str | None = None) -> str:
     """Write one fact; its id is its name unless another is given."""
-    return f'{{"id":{json.dumps(id or name)},{json.dumps(name)}:{number(value)}}}'
+    quoted = _quoted(name)
+    return f'{{"id":{_quoted(id) if id else quoted},{quoted}:{number(value)}}}'

@@ -14,7 +14,6 @@ this and in no other way:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -189,7 +188,9 @@ def _fits(section: Section, keys: Sequence[RootCondition]) -> bool:
         return False
     if any(section.conditions.get(key, 0) >= MOST_SHARING for key in keys):
         return False
-    more = Counter(name for name, _, _ in new)
+    more: dict[str, int] = {}
+    for name, _, _ in new:
+        more[name] = more.get(name, 0) + 1
     return all(section.per_fact.get(n, 0) + count <= MOST_PER_FACT for n, count in more.items())
 
 

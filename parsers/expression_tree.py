@@ -52,7 +52,9 @@ class Expression(NamedTuple):
 
 def as_tuples(data: Any) -> Any:
     """Turn the lists that JSON gives into tuples."""
-    return tuple(map(as_tuples, data)) if isinstance(data, list) else data
+    if type(data) is not list:
+        return data
+    return tuple([as_tuples(part) if type(part) is list else part for part in data])
 
 
 def names_in(tree: Tree) -> Iterator[str]:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
 AGAIN_S = 0.01  # after which an interrupt that Python dropped is made again
-# The GNU C library gives freed memory back to the system until a block as large as this was freed;
-# taking it anew, page by page, was a tenth of a short run. Its upper limit is 32 MiB.
-KEPT_BYTES = 30 << 20
 
 _interrupted = False
 
@@ -29,7 +26,6 @@ def run() -> NoReturn:
     that fell into evaluated text (a dataclass being made) into death by the signal, even where the
     interrupt was caught.
     """
-    bytes(KEPT_BYTES)
     signal.signal(signal.SIGINT, _interrupt)
     sys.unraisablehook = _unraisable
     try:
