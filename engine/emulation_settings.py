@@ -23,6 +23,7 @@ def emulation_settings(setting: Setting) -> Settings:
         access=figure("emulation_access_cost"),
         access_lane=figure("emulation_access_lane_cost"),
         follow=figure("emulation_follow_cost"),
+        turn=figure("emulation_turn_cost"),
     )
     limits = Limits(
         budget=figure("emulation_budget"),

@@ -17,7 +17,8 @@ class Costs:
     `block`: an execution of a block of code; `instruction`: each instruction in it, for the playing
     back of one warp; `step`: an evaluated instruction beside its threads; `access` and
     `access_lane`: the later analysis of one execution of a memory instruction; `follow`: how many
-    steps it takes to follow one step around a loop that may be closed.
+    steps it takes to follow one step around a loop that may be closed; `turn`: how many more to
+    tell when a comparison turns.
     """
 
     block: float
@@ -26,6 +27,7 @@ class Costs:
     access: float
     access_lane: float
     follow: float
+    turn: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Budget:
             + (c.access + c.access_lane * threads) * accesses
         )
 
-    def of_following(self, steps: int, threads: int) -> float:
-        """Give the cost of following so many steps around a loop."""
-        return self.costs.follow * (self.costs.step + threads) * steps
+    def of_following(self, steps: int, threads: int, orders: int = 0) -> float:
+        """Give the cost of following so many steps around a loop, comparisons among them."""
+        c = self.costs
+        return (c.step + threads) * (c.follow * steps + c.turn * orders)

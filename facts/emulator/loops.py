@@ -96,7 +96,9 @@ class LoopTable:
         stretch = window.alignment()
         if stretch > 1 and length * stretch <= LONGEST_WINDOW and window.steps() < FEW_STEPS:
             return False  # a longer window covers whole sectors
-        budget.spend(budget.of_following(window.steps(), size))
+        blocks = self.machine.program.blocks
+        orders = sum(blocks[number].orders for number in log.blocks[window.middle : window.end])
+        budget.spend(budget.of_following(window.steps(), size, orders))
         times = windows_until_change(
             window, self.machine.program, deltas, block.wanted, last.lanes.mask
         )

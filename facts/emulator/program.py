@@ -24,6 +24,7 @@ ADDRESSED = frozenset(
     {"LDG", "STG", "LD", "ST", "LDS", "STS", "LDSM", "STSM", "LDGSTS", "ATOM", "ATOMG", "ATOMS",
      "RED", "REDG", "LDL", "STL", "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "SYNCS"}
 )  # fmt: skip
+ORDERS = frozenset({"ISETP", "UISETP", "IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX", "VIADDMNMX"})
 STORES = frozenset({"STG", "ST", "STS", "STL"})
 
 
@@ -50,6 +51,7 @@ class Block:
     end: int
     steps: list[Step] = field(default_factory=list)
     controls: list[Step] = field(default_factory=list)  # the steps that control depends on
+    orders: int = 0  # comparisons among them
     last: Instruction | None = None  # the branch or exit at the end
     targets: tuple[int, ...] = ()  # block indices that it may go to
     wanted: frozenset[int] = frozenset()  # registers that control needs on entry
@@ -175,6 +177,7 @@ def _select(program: Program, rules: OperandRules, observe: bool) -> None:
             into_needed = _before(fact, into_needed, addresses=True)
         block.steps = steps[::-1]
         block.controls = [step for step in block.steps if step.control]
+        block.orders = sum(step.instruction.opcode in ORDERS for step in block.controls)
         block.wanted = frozenset(_members(wanted[block.index]))
         block.needed = frozenset(_members(needed[block.index]))
 

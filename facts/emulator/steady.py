@@ -11,7 +11,7 @@ import numpy as np
 from ...parsers.record import dataclass
 from .compare import relation
 from .parts import immediate
-from .program import Program, Step
+from .program import ORDERS, Program, Step
 from .trace import Log, Touch
 from .values import Array, Cell, Partly, same, unknown
 
@@ -23,7 +23,6 @@ _SUMS = frozenset(
      "UR2R", "SEL", "USEL", "LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R", "SHFL"}
 )  # fmt: skip
 _PRODUCTS = frozenset({"IMAD", "UIMAD", "LEA", "ULEA"})
-_ORDERS = frozenset({"ISETP", "UISETP", "IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX", "VIADDMNMX"})
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
             walk.put(number, _Label(change, value))
         return True
     opcode = instruction.opcode
-    if opcode in _ORDERS:
+    if opcode in ORDERS:
         skipped = instruction.predicate and old[0] is None and new[0] is None
         return True if skipped else _compare(walk, step, old, new, lanes)
     linear = _keeps_linear(walk, step, inputs, changes, new)

@@ -84,11 +84,12 @@ def run(name: str, seed: int, limits: Limits = LIMITS) -> Emulation:
 def dearest_block(found: Emulation) -> float:
     """Give the most that one more block can cost: itself, and every way to close a loop there."""
     budget, size = Budget(LIMITS), found.launch.size
+    controls = sum(map(len, found.log.results))
     most = max(
         budget.of_block(len(b.steps), len(b.steps), len(b.steps), size)
         for b in found.program.blocks
     )
-    return most + 32 * budget.of_following(sum(map(len, found.log.results)), size)
+    return most + 32 * budget.of_following(controls, size, controls)
 
 
 @pytest.mark.parametrize(("name", "seed"), ALTERED)
