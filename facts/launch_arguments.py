@@ -16,11 +16,11 @@ from .emulator.launch import (
     Launch,
     array_address,
     array_of,
-    choose_samples,
     natural_offsets,
     parameter_bytes,
     scalar_bytes,
 )
+from .emulator.samples import choose_samples
 from .footprint import Evenness
 from .pipes import PipeTable
 

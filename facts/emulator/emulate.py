@@ -10,9 +10,10 @@ from ...parsers.listing import Function
 from ...parsers.record import dataclass
 from ..dep_operands import OperandRules
 from .budget import Budget, Limits
-from .launch import Launch, scattered_samples
+from .launch import Launch
 from .machine import Doubt, Machine
 from .program import Program, build_program
+from .samples import scattered_samples
 from .state import State
 from .trace import Log
 from .values import Array

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...parsers.record import dataclass
-from .steady import Window, windows_until_change
+from .steady import windows_until_change
 from .trace import Lanes
 from .values import Array, Cell, Partly, same, unknown
+from .window import Window
 
 if TYPE_CHECKING:
     from .machine import Machine

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from . import compare, floats, integer, logic, warp
+from . import (
+    bits,
+    compare,
+    conversions,
+    extremes,
+    floats,
+    integer,
+    logic,
+    moves,
+    predicates,
+    products,
+    warp,
+)
 from .parts import Builder
 
 BUILDERS: dict[str, Builder] = {
     **integer.BUILDERS,
+    **products.BUILDERS,
+    **extremes.BUILDERS,
     **logic.BUILDERS,
+    **moves.BUILDERS,
+    **bits.BUILDERS,
     **compare.BUILDERS,
+    **predicates.BUILDERS,
     **floats.BUILDERS,
+    **conversions.BUILDERS,
     **warp.BUILDERS,
 }
 

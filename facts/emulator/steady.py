@@ -1,9 +1,8 @@
-"""Is a window of iterations steady, and for how long: labels, turns of comparisons, alignment."""
+"""Is a window of iterations steady, and for how long: labels of registers, step by step."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -12,71 +11,15 @@ from ...parsers.record import dataclass
 from .compare import relation
 from .parts import immediate
 from .program import ORDERS, Program, Step
-from .trace import Log, Touch
+from .turns import NEVER, as_signed, change_of, is_zero, until_turn
 from .values import Array, Cell, Partly, same, unknown
+from .window import Window
 
-SECTOR = 32
-NEVER = 1 << 40
-_GLOBAL = frozenset({"LDG", "STG", "LD", "ST", "LDGSTS", "ATOM", "ATOMG", "RED", "REDG"})
 _SUMS = frozenset(
     {"IADD3", "UIADD3", "IADD", "UIADD", "VIADD", "UVIADD", "IADD32I", "MOV", "UMOV", "R2UR",
      "UR2R", "SEL", "USEL", "LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R", "SHFL"}
 )  # fmt: skip
 _PRODUCTS = frozenset({"IMAD", "UIMAD", "LEA", "ULEA"})
-
-
-@dataclass(frozen=True)
-class Window:
-    """Two stretches of the log of the same length, [start, middle) and [middle, end)."""
-
-    log: Log
-    start: int
-    middle: int
-    end: int
-
-    def repeats(self) -> bool:
-        """Tell whether both ran the same blocks, with the same threads, equally often."""
-        log, s, m, e = self.log, self.start, self.middle, self.end
-        return (
-            not (log.guesses and log.guesses[-1] >= s)  # trips that data decides
-            and log.blocks[s:m] == log.blocks[m:e]
-            and log.weights[s:m] == log.weights[m:e]
-            and all(a is b for a, b in zip(log.lanes[s:m], log.lanes[m:e], strict=True))
-            and len(self.touches()[0]) == len(self.touches()[1])
-        )
-
-    def touches(self) -> tuple[list[Touch], list[Touch]]:
-        """Give the accesses of both."""
-        log = self.log
-        first = log.first_touch[self.start]
-        middle = log.first_touch[self.middle]
-        return log.touches[first:middle], log.touches[middle:]
-
-    def steps_between(self) -> list[int]:
-        """Give the bytes between each access and the same one a window later, 0 if not known."""
-        found = []
-        for before, after in zip(*self.touches(), strict=True):
-            delta = _change(before.low, after.low)
-            one = 0 if delta is None else int(np.asarray(delta).reshape(-1)[0])
-            found.append(abs(int(_signed(one))))
-        return found
-
-    def steps(self) -> int:
-        """Count the control steps evaluated in one of them."""
-        return sum(map(len, self.log.results[self.middle : self.end]))
-
-    def alignment(self) -> int:
-        """Give the number of windows after which global addresses moved by whole sectors."""
-        wanted = 1
-        for before, after in zip(*self.touches(), strict=True):
-            if after.instruction.opcode not in _GLOBAL:
-                continue
-            delta = _change(before.low, after.low)
-            if delta is None:
-                continue
-            step = int(delta if type(delta) is int else np.asarray(delta).reshape(-1)[0])
-            wanted = max(wanted, SECTOR // gcd(step % SECTOR or SECTOR, SECTOR))
-        return wanted
 
 
 @dataclass(eq=False)
@@ -181,7 +124,7 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
         return True
     guard = _guard_numbers(instruction.predicate) if instruction.predicate else []
     inputs = [walk.label(number) for number in (*step.reads, *guard)]
-    changes = [_change(a, b) for a, b in zip(old[1:], new[1:], strict=True)]
+    changes = [change_of(a, b) for a, b in zip(old[1:], new[1:], strict=True)]
     if any(label.delta is None for label in inputs):
         for number, value in zip(step.writes, new[1:], strict=True):
             walk.put(number, _Label(None, value))
@@ -199,7 +142,7 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
         if not linear:
             walk.put(number, _Label(None, value))
         elif number >= 512:  # a carry: constant until the sum passes a power of two
-            if change is None or not _zero(change):
+            if change is None or not is_zero(change):
                 walk.put(number, _Label(None))
             else:
                 walk.bound(_until_wrap(walk, step, changes, new))
@@ -207,10 +150,6 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
         else:
             walk.put(number, _Label(change, value))
     return True
-
-
-def _zero(change: Any) -> bool:
-    return not np.any(change)
 
 
 def _keeps_linear(walk: _Walk, step: Step, inputs: Any, changes: Any, new: Any) -> bool:
@@ -250,7 +189,7 @@ def _factors(walk: _Walk, instruction: Any) -> list[_Label]:
 def _upper_is_steady(walk: _Walk, step: Step, changes: Any, new: Any) -> bool:
     """A high word keeps until its low word passes a power of two; a wide product is a pair."""
     upper = changes[-1]
-    if _zero(upper):
+    if is_zero(upper):
         walk.bound(_until_wrap(walk, step, changes, new))
         return True
     return len(changes) == 1 and "HI" not in step.instruction.modifiers
@@ -266,33 +205,29 @@ def _until_wrap(walk: _Walk, step: Step, changes: Any, new: Any) -> int:
     moving += [
         (value, change, 1)
         for number, value, change in zip(step.writes, new[1:], changes, strict=True)
-        if number < 512 and change is not None and not _zero(change)
+        if number < 512 and change is not None and not is_zero(change)
     ]
     least = NEVER
     for cell, change, factor in moving:
         if unknown(cell) or type(cell) is Partly:
             return 0
         value = np.asarray(cell).astype(np.int64)
-        delta = _signed(change)
+        delta = as_signed(change)
         room = np.where(delta > 0, (1 << 31) - value % (1 << 31), value % (1 << 31) + 1) // factor
         count = np.where(delta != 0, room // np.maximum(np.abs(delta), 1), NEVER)
         least = min(least, int(np.min(count)))
     return least
 
 
-def _signed(delta: Any) -> Any:
-    return (np.asarray(delta).astype(np.int64) + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
 def _shift_is_linear(walk: _Walk, step: Step, changes: Any, new: Any) -> bool:
     """Left shifts are products; right shifts keep linear what moves by whole units."""
     instruction = step.instruction
     if "L" in instruction.modifiers or instruction.opcode.endswith("L"):
-        return "HI" not in instruction.modifiers or _zero(changes[0])
+        return "HI" not in instruction.modifiers or is_zero(changes[0])
     by = next((immediate(o) for o in instruction.operands[2:3]), None)
     if by is None:
         return False
-    if by == 31 and _zero(changes[0]):
+    if by == 31 and is_zero(changes[0]):
         walk.bound(_until_wrap(walk, step, changes, new))
         return True
     return all(
@@ -322,73 +257,19 @@ def _compare(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     if old[0] is None or new[0] is None:
         return False
     (a0, b0), (a1, b1) = old[0], new[0]
-    da, db = _change(a0, a1), _change(b0, b1)
+    da, db = change_of(a0, a1), change_of(b0, b1)
     if da is None or db is None or {"U64", "S64"} & set(instruction.modifiers):
         for number, value in zip(step.writes, new[1:], strict=True):
             walk.put(number, _Label(None, value))
         return True
     name = relation(instruction.modifiers) or "LT"
     unsigned = "U32" in instruction.modifiers
-    if "EX" in instruction.modifiers and not (_zero(da) and _zero(db)):
+    if "EX" in instruction.modifiers and not (is_zero(da) and is_zero(db)):
         return False
-    walk.bound(_until_turn(name, unsigned, (a1, b1), (da, db), lanes))
+    walk.bound(until_turn(name, unsigned, (a1, b1), (da, db), lanes))
     for number, a, b in zip(step.writes, old[1:], new[1:], strict=True):
-        change = _change(a, b)
+        change = change_of(a, b)
         walk.put(number, _Label(0 if number >= 512 else change, b))
         if number >= 512 and not same(a, b):
             return False
     return True
-
-
-def _until_turn(name: str, unsigned: bool, values: Any, deltas: Any, lanes: Array) -> int:
-    """Count windows until a comparison first gives another result, over the given threads."""
-    a, b = (_number(value, unsigned) for value in values)
-    da, db = (_signed(delta) for delta in deltas)
-    x, dx = np.broadcast_arrays(a - b, da - db)
-    if x.ndim and x.shape == lanes.shape:
-        x, dx = x[lanes], dx[lanes]
-    x, dx = np.atleast_1d(x), np.atleast_1d(dx)
-    wrap = min(_until_leaving(a, da, unsigned), _until_leaving(b, db, unsigned))
-    if not np.any(dx):
-        return wrap
-    size = np.maximum(np.abs(dx), 1)
-    if name in ("EQ", "NE"):
-        meets = (dx != 0) & (x * -np.sign(dx) > 0) & (np.abs(x) % size == 0)
-        count = np.where(meets, np.abs(x) // size, NEVER)
-        count = np.where((x == 0) & (dx != 0), 1, count)
-        return min(wrap, int(count.min()))
-    if name in ("LE", "GT"):  # turns where x leaves or enters x <= 0
-        rising = np.where(x <= 0, -x // size + 1, NEVER)
-        falling = np.where(x > 0, -(-x // size), NEVER)
-    else:  # LT, GE: x < 0
-        rising = np.where(x < 0, -(x // size), NEVER)
-        falling = np.where(x >= 0, x // size + 1, NEVER)
-    count = np.where(dx > 0, rising, np.where(dx < 0, falling, NEVER))
-    return min(wrap, int(count.min()))
-
-
-def _until_leaving(value: Any, delta: Any, unsigned: bool) -> int:
-    """Count windows until a value leaves the range of its type."""
-    low, high = (0, (1 << 32) - 1) if unsigned else (-(1 << 31), (1 << 31) - 1)
-    value, delta = np.broadcast_arrays(value, delta)
-    size = np.maximum(np.abs(delta), 1)
-    count = np.where(delta > 0, (high - value) // size + 1, (value - low) // size + 1)
-    return int(np.min(np.where(delta == 0, NEVER, count)))
-
-
-def _number(value: Any, unsigned: bool) -> Any:
-    number = np.asarray(value).astype(np.int64)
-    return number if unsigned else (number + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _change(a: Cell, b: Cell) -> Any:
-    """Give b - a modulo 2^32, 0 for equal cells, None where that cannot be said."""
-    if same(a, b):
-        return 0
-    for cell in (a, b):
-        if unknown(cell) or type(cell) is Partly or isinstance(cell, bool):
-            return None
-        if getattr(cell, "dtype", None) == np.bool_:
-            return None
-    result = b - a  # type: ignore[operator]
-    return result & 0xFFFFFFFF if type(result) is int else result

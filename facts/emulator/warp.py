@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...parsers.listing import Instruction
-from .logic import first_of_warp
+from .moves import first_of_warp
 from .parts import Builder, Run, parts
 from .state import State
 from .values import lifted, plain_values

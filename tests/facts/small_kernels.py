@@ -10,7 +10,8 @@ from kneck.engine.knowledge import load_setting
 from kneck.facts.dep_operands import OperandRules
 from kneck.facts.emulator.budget import Limits
 from kneck.facts.emulator.emulate import Emulation, emulate
-from kneck.facts.emulator.launch import Launch, Sample
+from kneck.facts.emulator.launch import Launch
+from kneck.facts.emulator.samples import Sample
 from kneck.facts.pipes import ConstantLayout
 from kneck.facts.request import Request
 from kneck.parsers.listing import Function

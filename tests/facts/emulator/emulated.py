@@ -19,7 +19,8 @@ from kneck.facts.arguments import Argument
 from kneck.facts.constant_banks import compiler_constants
 from kneck.facts.emulator.budget import Limits
 from kneck.facts.emulator.emulate import emulate
-from kneck.facts.emulator.launch import Launch, Sample, natural_offsets, parameter_bytes
+from kneck.facts.emulator.launch import Launch, natural_offsets, parameter_bytes
+from kneck.facts.emulator.samples import Sample
 from kneck.facts.emulator.values import known_in, plain_values
 from kneck.facts.pipes import ConstantLayout
 from kneck.facts.request import Request
