@@ -1,4 +1,4 @@
-"""A first file for a new architecture, device or strategy, which passes the checks as it stands."""
+"""First files for a new architecture, device or strategy, which pass the checks as they stand."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..parsers.suggest import suggestion
 from .overlay import KnowledgeFolder
 
 KINDS = {"arch": "architectures", "device": "devices", "strategy": "strategies"}
+PIPES = "pipes"
 NAMES = {
     "arch": (r"sm_[0-9]+[a-z]?", "sm_99"),
     "device": (r"[a-z0-9]+(-[a-z0-9]+)*", "rtx-9090"),
@@ -21,13 +22,14 @@ NAMES = {
 TEMPLATE = Path("templates", "strategy.yaml")
 
 
-def new_file(
+def new_files(
     kind: str, name: str, folders: Sequence[KnowledgeFolder], like: str | None = None
-) -> tuple[Path, str]:
-    """Give the path inside a knowledge folder, and the text, of a first file.
+) -> dict[Path, str]:
+    """Give the first files of a name: their paths inside a knowledge folder, and their texts.
 
-    An architecture or a device is a copy of the one named `like`, else of the nearest one. Raises
-    KneckError for a wrong name and for one that exists.
+    An architecture or a device is a copy of the one named `like`, else of the nearest one; an
+    architecture has a second file for its pipes. Raises KneckError for a wrong name and for one
+    that exists.
     """
     if kind not in KINDS:
         raise KneckError(f'no kind "{kind}" of knowledge file', help=suggestion(kind, KINDS))
@@ -40,10 +42,14 @@ def new_file(
     path = Path(KINDS[kind], f"{name}.yaml")
     if kind == "strategy":
         template = (folders[0].path / TEMPLATE).read_text(encoding="utf-8")
-        return path, template.replace("- id: ID", f"- id: {name}")
+        return {path: template.replace("- id: ID", f"- id: {name}")}
     base = _base(kind, name, known, like)
-    text = known[base].path.read_text(encoding="utf-8")
-    return path, _renamed(kind, name, base, text)
+    sources = {path: known[base].path}
+    if kind == "arch":
+        found = [folder.path / PIPES / f"{base}.yaml" for folder in folders]
+        sources |= {Path(PIPES, f"{name}.yaml"): pipes for pipes in found if pipes.is_file()}
+    texts = {inside: source.read_text(encoding="utf-8") for inside, source in sources.items()}
+    return {inside: _renamed(kind, name, base, text) for inside, text in texts.items()}
 
 
 class _Known(NamedTuple):

@@ -137,25 +137,29 @@ def schema(kind: str, output: str | None) -> None:
 )  # fmt: skip
 @OVERLAYS
 def new(kind: str, name: str, like: str | None, output: str, kb: tuple[str, ...]) -> None:
-    """Write a first file for an architecture, a device or a strategy; it passes `check`."""
+    """Write first files for an architecture, a device or a strategy; they pass `check`."""
     from pathlib import Path
 
     from ...parsers.errors import Place
     from ...parsers.files import write_atomically
-    from ...rules.new import new_file
+    from ...rules.new import new_files
     from ...rules.overlay import knowledge_folders
 
-    inside, text = new_file(kind, name, knowledge_folders(kb), like)
-    path = Path(output) / inside
-    if path.exists():
-        raise KneckError("this file exists", Place(str(path)), "edit it, or choose another name")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or "cannot be made").lower()
-        raise KneckError(reason, Place(str(path.parent)), "name another folder with -o") from None
-    write_atomically(path, text)
-    click.echo(f"{path}\nedit it, then: kneck kb check {output}")
+    made = new_files(kind, name, knowledge_folders(kb), like)
+    paths = {Path(output) / inside: text for inside, text in made.items()}
+    for path in paths:
+        if path.exists():
+            help = "edit it, or choose another name"
+            raise KneckError("this file exists", Place(str(path)), help)
+    for path, text in paths.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason, place = (error.strerror or "cannot be made").lower(), Place(str(path.parent))
+            raise KneckError(reason, place, "name another folder with -o") from None
+        write_atomically(path, text)
+        click.echo(path)
+    click.echo(f"edit {'it' if len(paths) == 1 else 'them'}, then: kneck kb check {output}")
 
 
 @command.command()

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from kneck.parsers.errors import KneckError, KnowledgeError
-from kneck.rules.load import load
+from kneck.rules.hardware import load_architecture
+from kneck.rules.load import check, load
 from kneck.rules.model import Knowledge
-from kneck.rules.new import new_file
+from kneck.rules.new import new_files
 from kneck.rules.overlay import KnowledgeFolder, knowledge_folders
+from kneck.rules.pipes import load_pipes
 from kneck.rules.values import typed_value
 from kneck.rules.vocabulary import Entry, Vocabulary
 
@@ -159,7 +161,21 @@ def test_a_value_of_another_type_is_refused(type: str, text: str) -> None:
 
 def test_a_name_that_is_taken_is_refused_with_the_path_as_reports_give_it(tmp_path: Path) -> None:
     with pytest.raises(KneckError, match=r"unroll has a file already: kb/strategies/unroll\.yaml"):
-        new_file("strategy", "unroll", knowledge_folders())
+        new_files("strategy", "unroll", knowledge_folders())
     overlay = write_folder(tmp_path / "mine", {"strategies/widen.yaml": "[]"})
     with pytest.raises(KneckError, match=r"widen has a file already: mine/strategies/widen\.yaml"):
-        new_file("strategy", "widen", (*knowledge_folders(), overlay))
+        new_files("strategy", "widen", (*knowledge_folders(), overlay))
+
+
+def test_a_new_architecture_has_its_limits_and_its_pipes_and_passes_the_checks(
+    tmp_path: Path,
+) -> None:
+    made = new_files("arch", "sm_99", knowledge_folders())
+    assert sorted(map(str, made)) == ["architectures/sm_99.yaml", "pipes/sm_99.yaml"]
+    overlay = write_folder(tmp_path / "mine", {str(path): text for path, text in made.items()})
+    folders = [folder.path for folder in (*knowledge_folders(), overlay)]
+    found = load_architecture("sm_99", folders)
+    assert found is not None and found.name == "sm_99"
+    pipes = load_pipes("sm_99", folders)
+    assert pipes is not None and pipes.arch == "sm_99"
+    assert check((*knowledge_folders(), overlay)) == []
