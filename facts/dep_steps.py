@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 
 from ..parsers.listing import Control, Instruction
@@ -220,6 +221,7 @@ def waited_scoreboards(instruction: Instruction) -> int:
     mask = waited_for(instruction.control)
     if instruction.opcode == PARTIAL_WAIT:
         for operand in instruction.operands:
-            if operand.kind == "barrier" and isinstance(operand.value, int):
-                mask |= 1 << operand.value
+            if operand.kind == "barrier":
+                for number in re.findall("[0-9]+", operand.text):  # SB0, or {4,3,2,1}
+                    mask |= 1 << int(number)
     return mask

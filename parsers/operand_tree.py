@@ -36,6 +36,9 @@ class _Build(Transformer[Token, Operand]):
     def BARRIER(self, token: Token) -> Parts:
         return {"kind": "barrier", "value": int(token.lstrip("SBgsb"))}
 
+    def BARRIERS(self, token: Token) -> Parts:
+        return {"kind": "barrier"}
+
     def NUMBER(self, token: Token) -> Parts:
         if token.startswith("0x"):
             return {"kind": "immediate", "value": int(token, 16)}

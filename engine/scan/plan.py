@@ -6,13 +6,15 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...parsers.artifact import refuse_old
-from ...parsers.containers import extract_into
+from ...parsers.containers import Embedded, extract_into
 from ...parsers.cubin import Cubin, read_cubin
 from ...parsers.errors import KneckError
+from ...parsers.fatbins import entries, extract_one_by_one
+from ...parsers.generations import sm_number
 from ...parsers.names import find_name
 from .archive import members
 from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
@@ -21,6 +23,8 @@ from .wheel import wheel_members
 
 # A part of a cubin: about a second of disassembly, whose start takes a quarter of one.
 PART_CODE_BYTES = 1 << 20
+# cuobjdump holds what it unpacks, several times the file.
+LARGE_CONTAINER_BYTES = 32 << 20
 PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
 Item = Unit | Remark
 
@@ -113,7 +117,7 @@ class Planner:
 
     def _container(self, path: str, shown: str, prefix: str) -> Iterator[Item]:
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        for embedded, file in extract_into(path, folder):
+        for embedded, file in self._embedded(path, folder):
             label = prefix + embedded.name.removeprefix("code.").removesuffix(".cubin")
             if isinstance(file, str):
                 help = f"cuobjdump -xelf all {shown}, and scan the cubins"
@@ -122,6 +126,18 @@ class Planner:
                 yield from self._extracted(file, shown, label)
             else:
                 file.unlink(missing_ok=True)
+
+    def _embedded(self, path: str, folder: Path) -> Iterable[tuple[Embedded, Path | str]]:
+        """Extract all cubins of a container, those of a large one as they are asked for."""
+        if os.path.getsize(path) >= LARGE_CONTAINER_BYTES:
+            found = entries(path)
+            if found:
+                return extract_one_by_one(path, folder, found, self._is_wanted_number)
+        return extract_into(path, folder)
+
+    def _is_wanted_number(self, number: int) -> bool:
+        wanted = self.options.arch
+        return wanted is None or sm_number(wanted) in (None, number)
 
     def _extracted(self, file: Path, shown: str, label: str) -> Iterator[Item]:
         """A cubin of our own: deleted by `release`, or here where there is nothing to do in it."""

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kneck.facts.dep_steps import waited_scoreboards
 from kneck.parsers.errors import KneckError
 from kneck.parsers.listing import Function, Listing
 from kneck.parsers.operand_tree import parse_by_grammar
@@ -379,3 +380,13 @@ def test_any_operand_text_is_parsed_or_kept(text: str) -> None:
 def test_an_operand_from_a_remembered_form_is_the_one_the_grammar_gives(text: str) -> None:
     # as text, because not-a-number differs from itself
     assert str(parse_operand(text)) == str(parse_by_grammar(text))
+
+
+def test_a_wait_names_a_scoreboard_and_a_set_of_others() -> None:
+    line = "        /*01b0*/                   DEPBAR.LE SB0, 0x0, {4,3,2,1} ;\n"
+    (function,) = parse_sass("\tcode for sm_80\n\t\tFunction : f\n" + line).functions
+    (wait,) = function.instructions
+    assert [operand.kind for operand in wait.operands] == ["barrier", "immediate", "barrier"]
+    assert wait.operands[2].text == "{4,3,2,1}"
+    assert not unknown_operands([function])
+    assert waited_scoreboards(wait) == 0b11111
