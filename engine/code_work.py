@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..facts.code import Code, CodeAccess, CodeBound
 from ..facts.kernel import rests_on_checks
+from ..facts.latency_facts import latency_facts, no_chain
 from ..facts.model import Fact, Missing, Value
 from ..facts.remedy_draft import Figures
 from ..facts.remedy_facts import remedy_facts
@@ -24,10 +25,13 @@ def with_work(code: Code, launched: Launched, setting: Setting) -> Code:
     found = emulated(code, launched, setting)
     if isinstance(found, Gap):
         gaps = tuple(Missing(name, found.because, found.needs) for name in ACCESS_NAMES)
-        return replace(code, missing=code.missing + gaps)
+        chain_gaps = tuple(no_chain(found.because))
+        return replace(code, missing=code.missing + gaps + chain_gaps)
     figures = figures_of(setting)
     facts, missing = work_facts(found.work, found.limits, figures.filled)
     more = remedy_facts(found.work, found.bounds_of, figures)
+    chain = latency_facts(found.chain, "no control words, latencies or emulated counts")
+    facts, missing = facts + chain[0], missing + chain[1]
     counted = _tile_counts(code, launched.function, found, setting)
     known = {fact.name for fact in counted}
     code = replace(

@@ -45,6 +45,7 @@ def emulation_settings(setting: Setting) -> Settings:
         special_operations=figure("special_function_operations"),
         plausible_share=figure("plausible_share"),
         explained_share=figure("explained_time_fraction"),
+        launch_ms=figure("empty_launch_ms"),
         time_rounds=int(figure("time_anchor_rounds")),
         time_smallest=figure("time_anchor_smallest"),
     )

@@ -11,7 +11,7 @@ from ..facts.bounds import Bound, Chip, Work, bounds
 from ..facts.code import Code
 from ..facts.constant_banks import compiler_constants
 from ..facts.hardware import Architecture, Device
-from ..facts.latency import latency
+from ..facts.latency import Latency, latency
 from ..facts.launch_arguments import LaunchSpec, Task
 from ..facts.launch_facts import axes
 from ..facts.launch_work import LaunchWork, launch_work
@@ -57,6 +57,7 @@ class Emulated:
     limits: tuple[Bound, ...]
     bounds_of: BoundsOf
     table: ArchTable
+    chain: Latency | None = None  # where the counts are emulated
 
 
 def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap:
@@ -87,14 +88,15 @@ def emulated(code: Code, launched: Launched, setting: Setting) -> Emulated | Gap
             work, chip, pipes, table.table, architecture, time_ms, settings.plausible_share
         )
 
+    chain = latency(found, pipes, chip.sm_count, chip.boost_ghz, settings.launch_ms)
     if request.time_ms is not None and (not found.scale_known or found.anchor is not None):
-        chain = latency(found, pipes, chip.sm_count, chip.boost_ghz)
         found = settled(found, bounds_of, chain, request.time_ms, settings)
     return Emulated(
         found,
         bounds_of(found.work, request.time_ms),
         lambda work: bounds_of(work, request.time_ms),
         table,
+        chain if found.work.executed.basis == "emulation" else None,
     )
 
 

@@ -39,7 +39,8 @@ class Settings:
     far off an anchor usually is; `anchor_disagreement` from which on it corrects the emulation;
     `special_operations` of the code of one special function; `plausible_share` of the time that
     work may take; `explained_share` of it below which an anchor that may be too low is doubted;
-    `time_rounds` and `time_smallest` of the counts that follow from the time.
+    `launch_ms` of an empty launch; `time_rounds` and `time_smallest` of the counts that follow from
+    the time.
     """
 
     limits: Limits
@@ -54,6 +55,7 @@ class Settings:
     special_operations: float
     plausible_share: float
     explained_share: float
+    launch_ms: float
     time_rounds: int
     time_smallest: float
 

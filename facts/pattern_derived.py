@@ -81,6 +81,7 @@ def pattern_derivations(limits: SmLimits | None) -> list[Derivation]:
             _buffers,
             ("loop.async_groups_left", "access.bulk.stage_bytes", "smem.per_block"),
         ),
+        Derivation(("chain.cause_share",), ("chain.cause_ms", "baseline.time_ms"), _cause_share),
         Derivation(
             ("tile.wait_fraction",),
             (
@@ -217,6 +218,11 @@ def _buffers(f: Mapping[str, Value]) -> Outputs:
         tiles = int(float(smem) // float(stage))
         return {"pipeline.buffers": (tiles, "", "shared memory / bytes of a bulk copy")}
     return {"pipeline.buffers": (None, "", "no asynchronous copies in the loop")}
+
+
+def _cause_share(f: Mapping[str, Value]) -> Outputs:
+    value = float(f["chain.cause_ms"]) / float(f["baseline.time_ms"])
+    return {"chain.cause_share": (value, "", "what one warp waits for longest / measured time")}
 
 
 def _wait(f: Mapping[str, Value]) -> Outputs:
