@@ -151,3 +151,15 @@ def test_every_strategy_and_pitfall_has_a_case() -> None:
     assert {rule.id for rule in knowledge.of_kind("strategy")} == STRATEGIES.keys()
     pitfalls = {rule.id for rule in knowledge.of_kind("pitfall")}
     assert pitfalls == PITFALLS.keys() | {"stall-zero"}
+
+
+@pytest.mark.parametrize("rule", sorted(STRATEGIES))
+def test_the_advice_is_concrete_and_has_an_experiment(rule: str) -> None:
+    """It names figures of this kernel, all of which are known where the rule fires."""
+    result = STRATEGIES[rule]()
+    (strategy,) = [s for s in result.diagnosis.strategies if s.id == rule]
+    action = result.inference.knowledge.by_id[rule].action
+    assert action is not None
+    assert any(not isinstance(part, str) for part in action.parts), action.text
+    assert "unknown" not in strategy.action
+    assert strategy.experiment
