@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..parsers.collector import collector_paused
-from .accesses import width_of
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
 from .dep_stalls import Stall, StallRow, stall_rows, stalls
@@ -118,7 +117,7 @@ class Dependences:
 
     @property
     def tiles(self) -> int:
-        """Count the tiles of one iteration: spans between barriers in which shared memory is filled.
+        """Count the tiles of one iteration: spans between barriers that fill shared memory.
 
         A compiler that unrolls the loop puts several tiles into one iteration. What stands behind
         the last barrier belongs to what stands before the first. At least 1.
@@ -140,6 +139,8 @@ class Dependences:
 
         The narrowest store of loaded values is compared with the widest load of the loop.
         """
+        from .accesses import width_of  # brings numpy, which a scan does without
+
         walked, addresses = self._walked, set(self.staged_stores)
         roles = self._roles
         loads = [width_of(s.instruction) for s in walked if roles.of(s.instruction).is_load]

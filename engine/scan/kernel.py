@@ -22,8 +22,8 @@ from ...parsers.listing import Function, ResourceRecord
 from ...parsers.names import demangle
 from ...rules.model import Kind, Knowledge
 from ...rules.values import suggest_fact
-from ..code_analysis import analyse_function, timing_of
 from ..extraction import asked_names, counts_asked_for, derivations_for, hardware_facts
+from ..function_analysis import analyse_function, timing_of
 from ..infer import infer
 from ..knowledge import Setting, can_run, limiting_architecture, load_setting
 from ..wording import render
