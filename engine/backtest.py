@@ -19,6 +19,7 @@ NO_SET = (
     "Measured kernels: none here; they come with the repository, tests/truth. Replay them, or a "
     "set of your own, with: kneck kb backtest --truth DIR\n"
 )
+Part = tuple[str, dict[str, Any], bool]  # text, data, and whether something is wrong
 Counts = dict[str, dict[str, tuple[int, int]]]  # rule -> demand -> met, asked
 
 
@@ -33,32 +34,38 @@ def run(
     tally = replay([entry for path in paths for entry in read_outcomes(path)], setting)
     parts = [_outcomes(tally, setting)]
     if not outcomes_only:
-        parts.append(_measured(truth, setting))
+        parts += _measured(truth, setting)
     failed = bool(tally.faults) or any(part[2] for part in parts[1:])
     if form == "json":
-        data: dict[str, Any] = {}
-        for _, plain, _ in parts:
-            data |= plain
+        data: dict[str, Any] = {**parts[0][1], "measured": {}}
+        for _, plain, _ in parts[1:]:
+            data["measured"] |= plain
         return json.dumps(data, indent=2) + "\n", failed
     return "\n".join(text for text, _, _ in parts), failed
 
 
-def _measured(folder: str | None, setting: Setting) -> tuple[str, dict[str, Any], bool]:
-    from .truth.load import load_judge, load_set, own_set
+def _measured(folder: str | None, setting: Setting) -> list[Part]:
+    """Replay one set, or those of the repository; the data stand under the folder's name."""
+    from .truth.load import load_judge, load_set, own_sets
 
-    path = Path(folder) if folder is not None else own_set()
-    if path is None:
-        return NO_SET, {"measured": None}, False
+    paths = [Path(folder)] if folder is not None else own_sets()
+    if not paths:
+        return [(NO_SET, {}, False)]
     from .truth.report import data_of, text_of
     from .truth.run import replay_set
 
-    truth, judge = load_set(path), load_judge()
-    found = replay_set(truth, setting, judge)
-    title = f"{len(truth.manifest.kernels)} kernels measured on {truth.manifest.gpu}"
-    return text_of(found, judge, title), {"measured": data_of(found, judge)}, bool(found.missed)
+    judge, parts = load_judge(), []
+    for path in paths:
+        truth = load_set(path)
+        found = replay_set(truth, setting, judge)
+        gpu = truth.manifest.gpu
+        title = f"{path.name}: {len(truth.manifest.kernels)} kernels measured on {gpu}"
+        data = {path.name: data_of(found, judge)}
+        parts.append((text_of(found, judge, title), data, bool(found.missed)))
+    return parts
 
 
-def _outcomes(tally: Tally, setting: Setting) -> tuple[str, dict[str, Any], bool]:
+def _outcomes(tally: Tally, setting: Setting) -> Part:
     rules = [r for r in setting.knowledge.rules if r.kind in ("strategy", "pitfall")]
     counts: Counts = {
         rule.id: {d: (tally.met[rule.id, d], tally.asked[rule.id, d]) for d in DEMANDS}

@@ -52,7 +52,11 @@ def register_row(draft: Draft, figures: Figures) -> bool:
 
 
 def _feed(draft: Draft, wanted: float, factor: float | None) -> bool:
-    """Scale the loads of the products, with the addresses, conditions and loops around them."""
+    """Scale the loads of the products, and everything in the loop that serves as many outputs.
+
+    The tile of a block grows with those of its threads, so what is copied per product shrinks as
+    the loads do: n x m outputs need n + m operands in registers and in shared memory alike.
+    """
     found = draft.found
     in_loop = looping(found.emulation)
     loads = [a for a in draft.accesses.values() if a.kind == "load" and in_loop(a.address)]
@@ -63,21 +67,19 @@ def _feed(draft: Draft, wanted: float, factor: float | None) -> bool:
         return False
     if factor is None:
         factor = ops / loaded / wanted
-    kept = {a.address for a in draft.accesses.values()} - {a.address for a in feeding}
     for instruction in found.work.function.instructions:
-        address = instruction.address
-        computes = found.flops_of(instruction) or instruction.opcode == BARRIER
-        if in_loop(address) and address not in kept and not computes:
-            draft.scale(address, factor)
+        if in_loop(instruction.address) and not found.flops_of(instruction):
+            draft.scale(instruction.address, factor)
     return True
 
 
 def larger_tile(draft: Draft, figures: Figures) -> bool:
+    """Let a tile twice as long on one side be loaded, stored to shared memory and read again."""
     in_loop = looping(draft.found.emulation)
     feeding = [
         a.address
         for a in draft.accesses.values()
-        if in_loop(a.address) and a.space in ("global", "shared", "bulk") and a.kind in LOADS
+        if in_loop(a.address) and (a.kind in LOADS or a.space == "shared")
     ]
     for address in feeding:
         draft.scale(address, figures.traffic_of_larger_tile)

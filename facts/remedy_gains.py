@@ -33,7 +33,8 @@ REMEDY_NAMES = (
 )
 FROM_BOUNDS = ("baseline.time_ms", "bounds.largest.time_ms", "method.saturation_fraction")
 WAYS = "access.shared.conflict_ways"
-SPILL_LOW, SPILL_HIGH = "method.spill_gain_low", "method.spill_gain_high"
+SPILLS = ("method.spill_gain_low", "method.spill_gain_high")
+ATOMICS = ("method.atomics_gain_low", "method.atomics_gain_high")
 
 
 def gain_derivations() -> list[Derivation]:
@@ -64,7 +65,8 @@ def _gain(f: Mapping[str, Value], *, name: str) -> Outputs:
         gap = "needs the time, and a launch whose work is known"
         return {f"gain.{name}.{end}": (None, "", gap) for end in ("low", "high")}
     low, high, text = otherwise(f)
-    return {f"gain.{name}.low": (low, "", text), f"gain.{name}.high": (high, "", text)}
+    ends = {"low": low, "high": high, "ceiling": high}
+    return {f"gain.{name}.{end}": (value, "", text) for end, value in ends.items()}
 
 
 def _by_bounds(name: str, time: float, bound: float, after: float, least: float) -> Outputs:
@@ -80,7 +82,11 @@ def _by_bounds(name: str, time: float, bound: float, after: float, least: float)
     return {
         f"gain.{name}.low": (time / slow - 1, "", text),
         f"gain.{name}.high": (time / fast - 1 if fast else None, "", text),
-        f"gain.{name}.ceiling": (time / after - 1 if after else None, "", "time / bound after"),
+        f"gain.{name}.ceiling": (
+            max(0.0, time / after - 1) if after else None,
+            "",
+            "time / bound after",
+        ),
         f"gain.{name}.filled": (filled, "", "time / (bound after / threshold)"),
     }
 
@@ -90,13 +96,15 @@ def _by_ways(f: Mapping[str, Value]) -> tuple[float, float, str]:
     return 0.0, max(0.0, float(f[WAYS]) - 1), text
 
 
-def _by_reports(f: Mapping[str, Value]) -> tuple[float, float, str]:
-    return float(f[SPILL_LOW]), float(f[SPILL_HIGH]), "as reported of other kernels"
+def _by_reports(f: Mapping[str, Value], *, ends: tuple[str, str]) -> tuple[float, float, str]:
+    low, high = (float(f[name]) for name in ends)
+    return low, high, "as reported of other kernels"
 
 
 Otherwise = Callable[[Mapping[str, Value]], tuple[float, float, str]]
 NOTHING_ELSE: tuple[tuple[str, ...], Otherwise | None] = ((), None)
 OTHERWISE: Mapping[str, tuple[tuple[str, ...], Otherwise | None]] = {
     "conflict_free": ((WAYS,), _by_ways),
-    "no_spills": ((SPILL_LOW, SPILL_HIGH), _by_reports),
+    "no_spills": (SPILLS, partial(_by_reports, ends=SPILLS)),
+    "private_atomics": (ATOMICS, partial(_by_reports, ends=ATOMICS)),
 }

@@ -65,11 +65,15 @@ class PairFigures:
     inside: float | None
     error: float | None
     ranges: int
+    ceilings: int
+    ceilings_that_hold: int
     misleading: tuple[str, ...]
 
 
-def pair_figures(rows: Sequence[PairRow]) -> PairFigures:
+def pair_figures(rows: Sequence[PairRow], judge: Judge) -> PairFigures:
     """Summarise pairs; a strategy that is not recommended has no range and is not inside."""
+    noise = judge.tolerance.noise
+    held = [row.holds for row in rows if row.holds is not None]
     errors = [row.error for row in rows if row.error is not None]
     return PairFigures(
         pairs=len(rows),
@@ -77,7 +81,9 @@ def pair_figures(rows: Sequence[PairRow]) -> PairFigures:
         inside=share(row.inside for row in rows),
         error=statistics.fmean(errors) if errors else None,
         ranges=len(errors),
-        misleading=tuple(f"{row.base}, {row.strategy}" for row in rows if row.misleads),
+        ceilings=len(held),
+        ceilings_that_hold=sum(held),
+        misleading=tuple(f"{row.base}, {row.strategy}" for row in rows if row.misleads(noise)),
     )
 
 
@@ -89,7 +95,7 @@ def misses(
     judge: Judge,
 ) -> list[str]:
     """Name every figure below what the set asks for; classes are judged on the half kept apart."""
-    over_pairs = pair_figures(pairs)
+    over_pairs = pair_figures(pairs, judge)
     whole, apart = _figures_of(given, judge), _figures_of(_in_test(given), judge)
     blind = _figures_of(_in_test(without), judge)
     asked = (

@@ -48,15 +48,16 @@ class TruthSet:
 
     def cubin(self, entry: KernelEntry) -> Path:
         """Give the binary of a kernel."""
-        return self.folder / "cubin" / (entry.cubin or f"{entry.family}.cubin")
+        return self.folder / (entry.cubin or f"cubin/{entry.family}.cubin")
 
 
-def own_set() -> Path | None:
-    """Give the set of the repository that this code stands in; None for an installed package."""
+def own_sets() -> list[Path]:
+    """Give the sets of the repository that this code stands in; none for an installed package."""
     root = Path(__file__).resolve().parents[2]
-    folder = root / "tests" / "truth"
-    is_there = (root / "pyproject.toml").is_file() and (folder / MANIFEST).is_file()
-    return folder if is_there else None
+    if not (root / "pyproject.toml").is_file():
+        return []
+    folders = [root / "tests" / name for name in ("truth", "pairs")]
+    return [folder for folder in folders if (folder / MANIFEST).is_file()]
 
 
 def load_judge() -> Judge:

@@ -50,9 +50,15 @@ class PairRow:
         return abs(predicted / (1 + self.gain / 100) - 1)
 
     @property
-    def misleads(self) -> bool:
+    def holds(self) -> bool | None:
+        """Tell whether a ceiling is one; None where the range promises something."""
+        if self.basis != "ceiling" or self.high is None:
+            return None
+        return self.gain <= self.high
+
+    def misleads(self, noise: float) -> bool:
         """Tell whether a change that made it slower stood first without any doubt."""
-        return self.gain < 0 and self.rank == 1 and not self.doubted
+        return self.gain < -100 * noise and self.rank == 1 and not self.doubted
 
 
 def measured_gain(pair: PairEntry, truth: TruthSet, setting: Setting) -> float:

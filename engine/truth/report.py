@@ -114,7 +114,7 @@ def _range(row: PairRow) -> str:
 
 
 def _pair_shares(rows: Sequence[PairRow], judge: Judge) -> list[str]:
-    found = pair_figures(rows)
+    found = pair_figures(rows, judge)
     published = f"GPA, as published: {100 * judge.published.gain_error:.0f} %"
     among = percent(found.among_first)
     lines = [
@@ -122,6 +122,8 @@ def _pair_shares(rows: Sequence[PairRow], judge: Judge) -> list[str]:
         f"gain inside the range: {percent(found.inside)}",
         f"mean error of the middle of {found.ranges} ranges: {percent(found.error)} ({published})",
     ]
+    if found.ceilings:
+        lines.append(f"ceilings that hold: {found.ceilings_that_hold} of {found.ceilings}")
     parts = [(f"{half} half", [row for row in rows if row.half == half]) for half in HALVES]
     parts += [
         ("ranges by model", [row for row in rows if row.basis == "model"]),
@@ -129,15 +131,15 @@ def _pair_shares(rows: Sequence[PairRow], judge: Judge) -> list[str]:
         ("ranges made without the pair", [row for row in rows if not row.is_evidence]),
         ("pairs that got faster", [row for row in rows if row.gain > 0]),
     ]
-    return [*lines, "", *_pair_table([(name, some) for name, some in parts if some])]
+    return [*lines, "", *_pair_table([(name, some) for name, some in parts if some], judge)]
 
 
-def _pair_table(parts: Sequence[tuple[str, Sequence[PairRow]]]) -> list[str]:
+def _pair_table(parts: Sequence[tuple[str, Sequence[PairRow]]], judge: Judge) -> list[str]:
     from tabulate import tabulate
 
     table = []
     for name, rows in parts:
-        found = pair_figures(rows)
+        found = pair_figures(rows, judge)
         shares = (found.among_first, found.inside, found.error)
         table.append([name, found.pairs, *map(percent, shares)])
     heads = ["", "pairs", "among the first", "gain inside", "error of the middle"]
@@ -156,7 +158,7 @@ def data_of(found: Replayed, judge: Judge) -> dict[str, Any]:
         "with_arguments": _data(found.given, judge),
         "without_arguments": _data(found.without, judge),
         "pairs": {
-            **vars(pair_figures(found.pairs)),
+            **vars(pair_figures(found.pairs, judge)),
             "published_error": judge.published.gain_error,
             "rows": [
                 {**vars(row), "inside": row.inside, "error": row.error} for row in found.pairs

@@ -18,7 +18,7 @@ class Strict(BaseModel):
 
 
 class KernelEntry(Strict):
-    """One kernel as it was launched; `cubin` is a path in the set's folder of cubins.
+    """One kernel as it was launched; `cubin` is a path from the set's folder.
 
     `contents`, `tensor_maps` and `check` are for the program that measures; `expected` is what
     its author thought before.
@@ -104,6 +104,7 @@ class Tolerance(Strict):
     executed: Fraction
     wavefronts: Fraction
     sectors: Fraction
+    noise: Fraction
 
 
 class Published(Strict):

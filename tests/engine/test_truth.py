@@ -17,7 +17,7 @@ from kneck.engine.knowledge import load_setting
 from kneck.engine.truth import load as loading
 from kneck.engine.truth.figures import figures, misses, pair_figures
 from kneck.engine.truth.judge import busiest_units, half, measured_class, unit_of
-from kneck.engine.truth.load import TruthSet, load_judge, load_set, own_set
+from kneck.engine.truth.load import TruthSet, load_judge, load_set, own_sets
 from kneck.engine.truth.pairs import PairRow, measured_gain
 from kneck.engine.truth.schema import Demands, Judge
 from kneck.engine.truth.verdicts import Row, request_for
@@ -73,8 +73,15 @@ def test_the_set_has_enough_pairs() -> None:
     assert len(truth().manifest.pairs) >= 20
 
 
-def test_a_repository_brings_its_own_set() -> None:
-    assert own_set() == SET
+def test_a_repository_brings_its_own_sets() -> None:
+    assert own_sets() == [SET, SET.parent / "pairs"]
+
+
+def test_every_pair_of_the_test_kernels_is_a_strategy_of_the_knowledge_base() -> None:
+    known = load_setting(Request(target="")).knowledge.by_id
+    further = load_set(SET.parent / "pairs").manifest
+    assert len(further.pairs) >= 40
+    assert {pair.strategy for pair in further.pairs} <= known.keys()
 
 
 # How counters judge
@@ -166,7 +173,7 @@ def test_the_error_is_that_of_the_speed_up_in_the_middle_of_the_range() -> None:
 
 def test_a_strategy_that_is_not_recommended_has_no_range_and_is_not_inside() -> None:
     missed = pair(rank=None, first=("x", "y", "z"), low=None, high=None, basis=None)
-    found = pair_figures([pair(), missed])
+    found = pair_figures([pair(), missed], judge())
     assert (found.pairs, found.ranges) == (2, 1)
     assert (found.among_first, found.inside) == (0.5, 0.5)
 
@@ -177,10 +184,20 @@ def test_a_ceiling_promises_nothing_and_is_not_inside() -> None:
 
 def test_what_made_it_slower_may_not_stand_first_without_a_doubt() -> None:
     slower = pair(gain=-5.0)
-    assert slower.misleads
-    assert not pair(gain=-5.0, doubted=True).misleads
-    assert not pair(gain=-5.0, rank=2).misleads
-    assert pair_figures([slower]).misleading == ("a, s",)
+    assert slower.misleads(noise=0.02)
+    assert not slower.misleads(noise=0.06)
+    assert not pair(gain=-5.0, doubted=True).misleads(0.02)
+    assert not pair(gain=-5.0, rank=2).misleads(0.02)
+    assert pair_figures([slower], judge()).misleading == ("a, s",)
+
+
+def test_a_ceiling_holds_up_to_its_end() -> None:
+    ceiling = pair(low=None, high=60.0, basis="ceiling")
+    assert ceiling.holds is True
+    assert pair(low=None, high=40.0, basis="ceiling").holds is False
+    assert pair().holds is None
+    found = pair_figures([ceiling, pair()], judge())
+    assert (found.ceilings, found.ceilings_that_hold) == (1, 1)
 
 
 def test_figures_below_the_demands_of_a_set_are_named() -> None:
@@ -266,9 +283,10 @@ def test_backtest_gives_its_figures_as_data(
     assert main(["kb", "backtest", "--truth", str(small), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["outcomes"] == found["as_reported"]
-    assert found["measured"]["with_arguments"]["all"]["kernels"] == 2
-    assert found["measured"]["with_arguments"]["rows"][0]["name"] == f"{FAMILY}_divide"
-    assert found["measured"]["pairs"]["pairs"] == 1
+    (measured,) = found["measured"].values()
+    assert measured["with_arguments"]["all"]["kernels"] == 2
+    assert measured["with_arguments"]["rows"][0]["name"] == f"{FAMILY}_divide"
+    assert measured["pairs"]["pairs"] == 1
 
 
 def test_kernels_without_counters_serve_pairs_alone(
@@ -301,7 +319,7 @@ def test_a_set_that_asks_for_more_than_is_reached_fails(
 def test_without_a_set_backtest_says_which_option_brings_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(loading, "own_set", lambda: None)
+    monkeypatch.setattr(loading, "own_sets", list)
     assert main(["kb", "backtest"]) == 0
     said = capsys.readouterr().out
     assert "outcomes come out as reported" in said
