@@ -2,9 +2,11 @@
 
 durable_rules 2.0.28 crashes, hangs or silently drops facts when used as its manual shows. What is
 done about it: the encoding of `engine.encoding`; this driver loop on the C engine, without the
-package's Host (its timer threads never stop, and it swallows exceptions); a sentinel fact at the
-end of each batch, whose rule must fire, so that no fact was dropped; strata, so that nothing is
-negated before it is settled; and the comparison with `engine.evaluate` after each run.
+package's Host (its timer threads never stop, and it swallows exceptions); a fact at the start of
+each batch that it can read for sure, since it takes a wild pointer for the state where it cannot
+read the first; a sentinel at the end, whose rule must fire, so that no fact was dropped; strata, so
+that nothing is negated before it is settled; and the comparison with `engine.evaluate` after each
+run.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from .memory import WorkingMemory
 # them anew, page by page, was two thirds of its time.
 KEPT_BYTES = 30 << 20
 STATE = "0"  # the session that durable_rules opens for messages without a session id
+OPENING = message("begin:", 1.0)  # no rule looks at it
 ACCEPTED = (0, 1)  # codes of an assertion: matched by a rule, matched by none
 
 
@@ -113,7 +116,7 @@ class _Ruleset:
 
     def fire(self, facts: Sequence[tuple[str, float]], batch: int) -> Iterator[Firing]:
         """Assert one batch, then give what fires; the sentinel must be the last to do so."""
-        texts = [message(name, value) for name, value in facts]
+        texts = [OPENING, *(message(name, value) for name, value in facts)]
         texts.append(message(SENTINEL, 1.0, id=f"{SENTINEL}{batch}"))
         code, state = durable.assert_facts(self.handle, f"[{','.join(texts)}]")
         self.used = True
