@@ -112,7 +112,8 @@ def _tile_rows(d: Diagnosis) -> list[tuple[str, str, str]]:
     t = d.tile
     if t is None:
         return [("Compute/load ratio", "no loop", "")]
-    ops = f"{n.plain(t.compute_ops)} {t.compute_op}, {n.plain(t.load_ops)} loads per iteration"
+    work = f"{n.plain(t.compute_ops)} {t.compute_op}" if t.compute_op else "no arithmetic"
+    ops = f"{work}, {n.plain(t.load_ops)} loads per iteration"
     ratio = f"{n.plain(t.ratio)} : 1" if t.ratio is not None else n.UNKNOWN
     where = f"{t.loop.first}-{t.loop.last}"
     per_byte = _with(n.plain(t.flops_per_byte), "FLOP/B")

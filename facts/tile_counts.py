@@ -55,7 +55,7 @@ def tile_counts(
     wanted: Collection[str],
     operation: Value | None = None,
 ) -> list[Fact]:
-    """Give the wanted facts of the loop; none where data decides a count.
+    """Give the wanted facts of the loop; none where data decides a count, or the way through it.
 
     `operation` is the opcode that `tile.compute_ops` counts; without it, all arithmetic.
     """
@@ -68,6 +68,8 @@ def tile_counts(
     iterations = counts[loop.header].value if loop.header in counts else 0.0
     if not iterations:
         return []
+    if any(counts[i.address].low <= 0 < counts[i.address].high for i in inside):
+        return []  # a way that the emulation may have guessed
     source = Source("emulated", "executions / iterations of the loop")
     facts = []
     for name in names:
@@ -77,7 +79,8 @@ def tile_counts(
             if name == "tile.compute_ops" and operation not in (None, instruction.opcode):
                 continue
             info = table.info(instruction)
-            total += counts[instruction.address].value * ((weigh(info) or 0.0) if info else 0.0)
+            each = (weigh(info) or 0.0) if info else 0.0
+            total += counts[instruction.address].value * each
         value = total / iterations
         facts.append(Fact(name, _plain(value), unit, source))
     return facts

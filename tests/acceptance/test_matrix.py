@@ -556,6 +556,17 @@ def test_a_launch_that_refutes_a_bounds_check_counts_what_it_executes() -> None:
     assert row is not None and row.source["kind"] == "emulated"
 
 
+def test_a_way_that_data_choose_leaves_the_counts_of_an_iteration_open() -> None:
+    tile = diagnosed("switch_brx").tile  # a jump table, indexed by data
+    assert tile is not None
+    assert (tile.compute_ops, tile.load_ops, tile.ratio) == (None, None, None)
+
+
+def test_a_loop_without_arithmetic_says_so() -> None:
+    report = diagnosed("histogram_global").to_text()
+    assert "no arithmetic, 1 loads per iteration" in report
+
+
 def test_a_prefetch_that_the_last_iteration_leaves_out_stays_one_of_the_tile() -> None:
     tile = diagnosed("hgemm_cp_async").tile
     assert tile is not None
