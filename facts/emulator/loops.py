@@ -10,6 +10,7 @@ counted, the registers are moved on, and the emulation continues before the firs
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ class Visit:
     touches: int
     lanes: Lanes
     values: dict[int, Cell]
+    local: dict[int, Cell]  # local memory, where a spilled counter lives
 
 
 @dataclass(eq=False)
@@ -71,7 +73,8 @@ class LoopTable:
             visits.clear()
         block = machine.program.blocks[index]
         values = {number: machine.state.at(number) for number in block.needed}
-        visits.append(Visit(len(machine.log), len(machine.log.touches), lanes, values))
+        local = dict(machine.state.local)
+        visits.append(Visit(len(machine.log), len(machine.log.touches), lanes, values, local))
         if len(visits) > 2 * LONGEST_WINDOW + 1:
             del visits[0]
         for length in range(1, (len(visits) - 1) // 2 + 1):
@@ -92,7 +95,8 @@ class LoopTable:
         block = self.machine.program.blocks[index]
         budget.spend(budget.of_following(1, size))
         deltas = _deltas(first.values, middle.values, last.values, block.wanted)
-        if deltas is None:
+        local = _deltas(first.local, middle.local, last.local, last.local.keys())
+        if deltas is None or local is None:
             return False
         stretch = window.alignment()
         if stretch > 1 and length * stretch <= LONGEST_WINDOW and window.steps() < FEW_STEPS:
@@ -105,12 +109,14 @@ class LoopTable:
         )
         if times is None or times <= LEAST_GAIN:
             return False
-        self._skip(window, middle, last, deltas, times - 1)
+        self._skip(window, last, deltas, times - 1)
+        for address, delta in local.items():
+            if delta is not None:
+                moved = _moved(last.local[address], delta, times - 1)
+                self.machine.state.local[address] = moved
         return True
 
-    def _skip(
-        self, window: Window, middle: Visit, last: Visit, deltas: dict[int, Cell], times: int
-    ) -> None:
+    def _skip(self, window: Window, last: Visit, deltas: dict[int, Cell], times: int) -> None:
         machine = self.machine
         machine.log.repeat(window.middle, window.end, times)
         for touch, step in zip(window.touches()[1], window.steps_between(), strict=True):
@@ -123,12 +129,15 @@ class LoopTable:
 
 
 def _deltas(
-    first: dict[int, Cell], middle: dict[int, Cell], last: dict[int, Cell], wanted: frozenset[int]
+    first: dict[int, Cell],
+    middle: dict[int, Cell],
+    last: dict[int, Cell],
+    wanted: Collection[int],
 ) -> dict[int, Cell] | None:
     """Give the change of each register per window; None where control needs an uneven one."""
     deltas: dict[int, Cell] = {}
     for number in last:
-        a, b, c = first[number], middle[number], last[number]
+        a, b, c = first.get(number), middle.get(number), last[number]
         if same(b, c):
             if number in wanted and not same(a, b):
                 return None

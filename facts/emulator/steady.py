@@ -85,7 +85,7 @@ def windows_until_change(
         end = walk.label(number).delta
         if end is None or not same(end, deltas.get(number, 0)):
             return None
-    return walk.limit
+    return walk.limit if walk.limit < NEVER else None  # nothing ends it: something was overlooked
 
 
 def _guard_is_steady(walk: _Walk, step: Step) -> bool:
@@ -112,6 +112,8 @@ def _branch_is_steady(walk: _Walk, last: Any) -> bool:
 def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
     """Label what one step writes; False where the window cannot be steady."""
     instruction = step.instruction
+    if instruction.opcode == "LDL" and old is not None and new is not None:
+        return _from_memory(walk, step, old, new)
     labels = walk.labels.keys()
     if old is None or new is None:  # data that stays unknown; or does not
         for number in step.writes:
@@ -149,6 +151,13 @@ def _follow(walk: _Walk, step: Step, old: Any, new: Any, lanes: Array) -> bool:
                 walk.put(number, _Label(0, value))
         else:
             walk.put(number, _Label(change, value))
+    return True
+
+
+def _from_memory(walk: _Walk, step: Step, old: Any, new: Any) -> bool:
+    """Label what local memory gives back by how it changed: a counter may be spilled there."""
+    for number, before, after in zip(step.writes, old[1:], new[1:], strict=True):
+        walk.put(number, _Label(change_of(before, after), after))
     return True
 
 
