@@ -5,7 +5,6 @@ The device side then needs no part of kneck: it reads the result as JSON.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ MASK = (1 << 22) - 1  # 16 MB of words
 def manifest() -> dict[str, Any]:
     """Read the set."""
     return dict(yaml.safe_load((HERE / "manifest.yaml").read_text()))
-
-
-def half(name: str) -> str:
-    """Tell which half of the set a kernel is in: the last bit of its family's SHA-1."""
-    digest = hashlib.sha1(name.split("_")[0].encode()).digest()
-    return "test" if digest[-1] & 1 else "calibration"
 
 
 def job(entry: dict[str, Any]) -> dict[str, Any]:
