@@ -114,16 +114,34 @@ def pipe_cycles(
 
 def _of_each_kind(work: Work) -> Iterator[tuple[Instruction, dict[int, Span]]]:
     """Give one instruction of each kind, and the executions of all of them by address."""
-    found: dict[tuple[object, ...], tuple[Instruction, dict[int, Span]]] = {}
     counts = work.executed.counts
-    for instruction in work.function.instructions:
-        count = counts.get(instruction.address)
-        if count is not None and count.high:
+    for alike in _kinds(work.function.instructions):
+        executions = {
+            i.address: count
+            for i in alike
+            if (count := counts.get(i.address)) is not None and count.high
+        }
+        if executions:
+            yield alike[0], executions
+
+
+_sorted: tuple[Sequence[Instruction], Sequence[Sequence[Instruction]]] = ((), ())
+
+
+def _kinds(code: Sequence[Instruction]) -> Sequence[Sequence[Instruction]]:
+    """Sort the instructions of a function by kind; the last answer is kept.
+
+    The bounds of one function are asked for again and again, after each remedy.
+    """
+    global _sorted
+    if _sorted[0] is not code:
+        found: dict[tuple[object, ...], list[Instruction]] = {}
+        for instruction in code:
             wide = instruction.opcode.endswith("GMMA")  # A from registers, or from shared memory
             key = (*kind_of(instruction), instruction.operands[1].kind if wide else "")
-            alike = found.setdefault(key, (instruction, {}))
-            alike[1][instruction.address] = count
-    yield from found.values()
+            found.setdefault(key, []).append(instruction)
+        _sorted = (code, list(found.values()))
+    return _sorted[1]
 
 
 def _without_access(executions: Mapping[int, Span], accesses: Mapping[int, Access]) -> Span:

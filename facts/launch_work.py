@@ -58,9 +58,11 @@ class LaunchWork:
 
     def products(self, counts: Mapping[int, Span]) -> float:
         """Add up the executions of instructions that do the kernel's arithmetic."""
-        code = self.work.function.instructions
-        done = (counts.get(i.address, NOTHING).value for i in code if self.flops_of(i))
-        return sum(done)
+        return sum(counts.get(address, NOTHING).value for address in self._arithmetic)
+
+    @cached_property
+    def _arithmetic(self) -> tuple[int, ...]:
+        return tuple(i.address for i in self.work.function.instructions if self.flops_of(i))
 
 
 def launch_work(
