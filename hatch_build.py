@@ -26,9 +26,9 @@ import kneck
 kneck.__path__.append(sys.argv[1])  # the rooms stand beside src
 from kneck.rules.bundle import load_hardware
 from kneck.rules.cache import load_knowledge
-from kneck.rules.overlay import KnowledgeFolder
+from kneck.rules.overlay import shipped_folder
 
-folders = (KnowledgeFolder("kb", str(Path(sys.argv[1]) / "kb")),)
+folders = (shipped_folder(),)
 load_knowledge(folders)
 hardware = load_hardware(folders)
 hardware.devices, hardware.instructions, hardware.operands, hardware.problems

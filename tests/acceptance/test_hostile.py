@@ -144,7 +144,8 @@ def test_a_cache_that_is_off_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
-    cache = {"KNECK_CACHE_DIR": str(tmp_path / "cache")}
+    (tmp_path / "own").mkdir()  # with a folder of its own the build's copy does not serve
+    cache = {"KNECK_CACHE_DIR": str(tmp_path / "cache"), "KNECK_KB": str(tmp_path / "own")}
     wanted = process("infer", "example:hgemm-30k", **cache).stdout
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     assert len(files) > 3
