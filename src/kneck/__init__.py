@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` takes longer to import than an interrupt should have to wait
 if TYPE_CHECKING:
+    from typing import Any
+
     from .engine.api import infer, occupancy, parse_resources, parse_sass
     from .parsers.errors import KneckError
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
+TYPE_CHECKING = False  # `typing` takes longer to import than an interrupt should have to wait
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import NoReturn
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
 AGAIN_S = 0.01  # after which an interrupt that Python dropped is made again
