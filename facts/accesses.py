@@ -9,7 +9,7 @@ figure is an interval: all lanes side by side, or each lane in a place of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from ..parsers.listing import Instruction
@@ -87,6 +87,22 @@ def width_of(instruction: Instruction) -> int:
     if "F32x2" in instruction.modifiers:
         return 8
     return next((_WIDTHS[m] for m in instruction.modifiers if m in _WIDTHS), 4)
+
+
+def repeated(access: Access, factor: float) -> Access:
+    """Give an access that is executed so many times as often; lanes at random places stay."""
+    return replace(
+        access,
+        executions=access.executions * factor,
+        lanes=access.lanes * factor,
+        sectors=access.sectors.times(factor),
+        lines=access.lines.times(factor),
+        requests=access.requests.times(factor),
+        wavefronts=access.wavefronts.times(factor),
+        ideal_wavefronts=access.ideal_wavefronts * factor,
+        ideal_sectors=access.ideal_sectors * factor,
+        bytes=access.bytes * factor,
+    )
 
 
 def kind_of(opcode: str) -> Kind:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
-from .accesses import Access
+from .accesses import Access, repeated
 from .emulator.emulate import Emulation
 from .spans import NOTHING, Span
 
@@ -164,16 +164,7 @@ def scale_accesses(accesses: Sequence[Access], anchor: Anchor) -> tuple[Access, 
         factor = anchor.scale
         result.append(
             replace(
-                access,
-                executions=access.executions * factor,
-                lanes=access.lanes * factor,
-                sectors=access.sectors.times(factor),
-                lines=access.lines.times(factor),
-                requests=access.requests.times(factor),
-                wavefronts=access.wavefronts.times(factor),
-                ideal_wavefronts=access.ideal_wavefronts * factor,
-                ideal_sectors=access.ideal_sectors * factor,
-                bytes=access.bytes * factor,
+                repeated(access, factor),
                 random_lanes={k: v * factor for k, v in access.random_lanes.items()},
             )
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..parsers.record import dataclass
-from .accesses import Access
+from .accesses import Access, repeated
 from .anchor import loop_regions
 from .bounds import Work
 from .emulator.emulate import Emulation
@@ -51,7 +51,7 @@ class Draft:
             self.counts[address] = self.counts[address].times(factor)
         access = self.accesses.get(address)
         if access is not None:
-            self.accesses[address] = _scaled(access, factor)
+            self.accesses[address] = repeated(access, factor)
 
     def drop(self, address: int) -> None:
         """Take an instruction away."""
@@ -75,21 +75,6 @@ def unchanged(found: LaunchWork) -> Draft:
     work = found.work
     accesses = {access.address: access for access in work.accesses}
     return Draft(found, accesses, dict(found.hits), dict(work.executed.counts))
-
-
-def _scaled(access: Access, factor: float) -> Access:
-    return replace(
-        access,
-        executions=access.executions * factor,
-        lanes=access.lanes * factor,
-        sectors=access.sectors.times(factor),
-        lines=access.lines.times(factor),
-        requests=access.requests.times(factor),
-        wavefronts=access.wavefronts.times(factor),
-        ideal_wavefronts=access.ideal_wavefronts * factor,
-        ideal_sectors=access.ideal_sectors * factor,
-        bytes=access.bytes * factor,
-    )
 
 
 def looping(emulation: Emulation) -> Callable[[int], bool]:
