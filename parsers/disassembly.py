@@ -45,11 +45,6 @@ class Disassembly:
         try:
             from .artifact import Wish, read_code
 
-            if early is not None and early.running is not None:
-                # built here, the grammar costs nothing: the disassembler is still at work
-                from .operand_tree import grammar
-
-                grammar()
             self._code = read_code(target, stdin, Wish(*self._wanted), early)
         except BaseException as error:  # handed over to the thread that asks for the result
             self._error = error
