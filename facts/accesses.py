@@ -19,7 +19,7 @@ from .emulator.emulate import Emulation
 from .emulator.trace import Touch
 from .emulator.values import plain_values
 from .spans import NOTHING, Span, exactly
-from .warp_requests import merged, random_lanes, shape_of, stacked
+from .warp_requests import Shapes, merged, random_lanes, stacked
 
 Space = Literal["global", "shared", "local", "bulk"]
 Kind = Literal["load", "store", "atomic", "copy"]
@@ -120,20 +120,22 @@ def collect(emulation: Emulation) -> tuple[Access, ...]:
     for touch in emulation.log.touches:
         groups.setdefault(touch.instruction.address, []).append(touch)
     counted: dict[tuple[object, ...], dict[str, Any]] = {}
-    return tuple(_access(emulation, groups[address], counted) for address in sorted(groups))
+    shapes = Shapes()
+    return tuple(_access(emulation, groups[a], counted, shapes) for a in sorted(groups))
 
 
 def _access(
     emulation: Emulation,
     touches: Sequence[Touch],
     counted: dict[tuple[object, ...], dict[str, Any]],
+    shapes: Shapes,
 ) -> Access:
     """Summarise one instruction; of those that ask alike (an unrolled loop) one is counted."""
     instruction = touches[0].instruction
     space = _SPACES.get(instruction.opcode, "global")
     if space == "bulk":
         return _bulk(emulation, touches)
-    shape = shape_of(touches)
+    shape = shapes.of(touches)
     counts = counted.get(shape) if shape is not None else None
     if counts is None:
         counts = _counts(emulation, touches, space)

@@ -9,7 +9,7 @@ frees a cycle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ..parsers.record import dataclass
 from .dep_steps import Step, Steps
@@ -47,11 +47,30 @@ def constraints(steps: Steps, positions: Iterable[int]) -> list[Constraint]:
     wanted = set(positions)
     reach = steps.timing.reach
     found: list[Constraint] = []
-    for start in sorted(wanted):
+    for start in _binding(steps, sorted(wanted)):
         found += _from(steps, start, reach)
     for start in sorted(_before(steps, wanted, reach)):
         found += [c for c in _from(steps, start, reach) if not wanted.isdisjoint(c.path)]
     return found
+
+
+def _binding(steps: Steps, positions: Iterable[int]) -> Iterator[int]:
+    """Leave out instructions that concern nothing before their reach has passed anyway."""
+    flow, made = steps.flow, steps.made
+    end, first = 0, 0
+    met: list[int] = []
+    least: list[int] = []
+    for position in positions:
+        if position >= end:
+            block = flow.block_of[position]
+            first, end = flow.blocks[block].first, flow.blocks[block].end
+            least, met = steps.sums(block)[1], steps.met(block)
+        to = min(met[position - first], end - 1)
+        if to - position > 1:
+            step = made[position] or steps.at(position)
+            if least[to - first] - least[position - first] >= step.reach:
+                continue
+        yield position
 
 
 def _before(steps: Steps, positions: set[int], reach: int) -> set[int]:
@@ -78,8 +97,7 @@ def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
     if start in ends:
         paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
     else:
-        first = _Path.up_to_first_met(steps, start)
-        paths = [] if first.taken[1:] and first.least >= limit else [first]
+        paths = [_Path.up_to_first_met(steps, start)]
     count = len(paths)
     while paths:
         path = paths.pop()
@@ -160,7 +178,7 @@ class _Path:
         """Leave an instruction for the first one of its block that it concerns, or the last one."""
         block = steps.flow.block_of[start]
         span = steps.flow.blocks[block]
-        met = min(steps.first_met(start), span.end - 1)
+        met = min(steps.met(block)[start - span.first], span.end - 1)
         now, least = steps.sums(block)
         at, to = start - span.first, met - span.first
         window = Window(steps.at(start), steps.timing)

@@ -99,18 +99,17 @@ class Steps:
             found = self._sums[block] = (now, least)
         return found
 
-    def first_met(self, position: int) -> int:
-        """Give the first later instruction of the block that something of this one concerns.
+    def met(self, block: int) -> list[int]:
+        """Give for each instruction of a block the first later one that something of it concerns.
 
         Its results read or written again, its operands written, its scoreboards waited for, its
         pipe taken again; the end of the block where there is none. What orders threads concerns
         the next instruction.
         """
-        block = self.flow.block_of[position]
         found = self._met.get(block)
         if found is None:
             found = self._met[block] = self._all_met(block)
-        return found[position - self.flow.blocks[block].first]
+        return found
 
     def _all_met(self, block: int) -> list[int]:
         """Go over a block from its end, with the next place of everything."""
@@ -125,9 +124,13 @@ class Steps:
             step = self.at(position)
             nearest = span.end
             for register in step.writes:
-                nearest = min(nearest, touched.get(register, nearest))
+                place = touched.get(register, nearest)
+                if place < nearest:
+                    nearest = place
             for register in step.reads:
-                nearest = min(nearest, written.get(register, nearest))
+                place = written.get(register, nearest)
+                if place < nearest:
+                    nearest = place
             if step.sets:
                 for mask, at in waits.items():
                     if mask & step.sets and at < nearest:

@@ -39,6 +39,9 @@ class Values:
         self.accesses = Accesses(self.flow.function.instructions, rules)
         self._accesses = self.accesses.all
         self._at_entry: dict[tuple[int, int], Linear] = {}
+        self._results: dict[tuple[int, int], Linear] = {}
+        self._under_way: set[tuple[int, int]] = set()  # of the values at entry
+        self._cuts = 0  # how often a value was not followed to its end
         self._writes_in_block: dict[int, dict[int, list[int]]] = {}
         self._written_in_block: dict[int, Collection[int]] = {}
         self._written_in_loop: dict[int, frozenset[int]] = {}
@@ -73,7 +76,11 @@ class Values:
         key = (block, register)
         if key not in self._at_entry:
             self._at_entry[key] = symbol("merge", block, register)
+            self._under_way.add(key)
             self._at_entry[key] = self._merged(register, block)
+            self._under_way.remove(key)
+        elif key in self._under_way:
+            self._cuts += 1
         return self._at_entry[key]
 
     def operand(self, operand: Operand, position: int) -> Linear | None:
@@ -183,6 +190,7 @@ class Values:
             kind = "entry" if block in self.flow.roots else "loop"
             return symbol(kind, block, register)
         if self._depth >= _DEEPEST:
+            self._cuts += 1
             return symbol("merge", block, register)
         self._depth += 1
         found = {self.at_end(register, source) for source in sources}
@@ -190,12 +198,20 @@ class Values:
         return found.pop() if len(found) == 1 else symbol("merge", block, register)
 
     def _result(self, position: int, register: int) -> Linear:
+        key = (position, register)
+        known = self._results.get(key)
+        if known is not None:
+            return known
         if self._depth >= _DEEPEST:
+            self._cuts += 1
             return symbol("result", position, register)
+        cuts = self._cuts
         self._depth += 1
-        value = self._computed(position, register)
+        value = self._computed(position, register) or symbol("result", position, register)
         self._depth -= 1
-        return value or symbol("result", position, register)
+        if cuts == self._cuts:
+            self._results[key] = value
+        return value
 
     def _computed(self, position: int, register: int) -> Linear | None:
         instruction = self.flow.function.instructions[position]

@@ -6,8 +6,8 @@ from .induction import step_of
 from .loop_linear import Linear
 from .loops import Loop
 from .model import Fact
-from .pattern_origins import Origins, memory_operands
-from .pattern_scope import Line, Scope, at_start, chosen, count
+from .pattern_origins import Origins
+from .pattern_scope import Line, Scope, at_start, chosen, count, memory_operands
 
 GLOBAL_LOADS = ("load_global", "load_generic")
 GLOBAL_ATOMICS = ("atomic_global", "atomic_generic")

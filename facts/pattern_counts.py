@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable
 
 from .mix import at_addresses
 from .model import Fact, Missing, Source
-from .pattern_origins import memory_operands
-from .pattern_scope import Line, Scope, chosen, count, executed, no_loop, span
+from .pattern_scope import Line, Scope, chosen, count, executed, memory_operands, no_loop, span
 
 # fact -> families counted in the loop
 IN_LOOP = {

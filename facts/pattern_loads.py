@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from .mix import at_addresses
 from .model import Fact, Missing
 from .pattern_atomics import GLOBAL_LOADS, atomic_facts, repeated
-from .pattern_origins import Origins, memory_operands
+from .pattern_origins import Origins
 from .pattern_runs import WIDEST_BYTES, base_of, run_facts
-from .pattern_scope import Line, Scope, chosen, count, size_of
+from .pattern_scope import Line, Scope, chosen, count, memory_operands, size_of
 
 WORD_BYTES = 4
 SHARED = ("load_shared", "store_shared", "atomic_shared")

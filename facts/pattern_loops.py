@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from .flow_branches import CALLS, RETURNS, is_conditional, is_divergent_branch
 from .mix import at_addresses
 from .model import Fact, Missing, Source
-from .pattern_origins import REMAPS, Origins
+from .pattern_origins import LOSSY, REMAPS, Origins
 from .pattern_scope import Line, Scope, chosen, count
 
 _COMPILER = ("$__internal_", "__cuda_", "slowpath")
 _SHUFFLED = "shfl"
 _SIGN_SHIFT = 31
-_LOSSY = frozenset({"SHF", "USHF", "LOP3", "ULOP3", "I2F", "I2FP", "MUFU", "IMNMX", "VIMNMX"})
 _SHARED = frozenset({"load_shared", "store_shared"})
 _OTHER = frozenset({"load_global", "load_generic", "async_copy", "compute_tensor", "shuffle"})
 _LEAST_STEPS = 3  # barriers in a row that make an unrolled tree; two are a plain exchange
@@ -233,7 +232,7 @@ def _remaps(scope: Scope, origins: Origins) -> Fact:
     blocks = origins.mask("block") | origins.mask("block part")
     for line in scope.lines:
         opcode, modifiers = line.instruction.opcode, line.instruction.modifiers
-        if opcode not in _LOSSY or "L" in modifiers or _takes_sign(line):
+        if opcode not in LOSSY or "L" in modifiers or _takes_sign(line):
             continue
         mask = 0
         for known in origins.before(line).values():

@@ -7,24 +7,24 @@ comparison) turns into an origin of its own, named after the place of that opera
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import field
 from functools import cached_property
 from heapq import heappop, heappush
 
 from ..parsers.listing import Instruction, Operand
 from ..parsers.record import dataclass
-from .dep_operands import PREDICATE, UNIFORM
-from .pattern_scope import Line, Scope
+from .dep_operands import PREDICATE
+from .pattern_scope import Line, Scope, memory_operands, registers_of
+from .pattern_slice import READS_SPECIAL, Needed, following, needed_lines
 
-REMAPS = "kernel.remaps_blocks"  # asks for the origins of every line
+REMAPS = "kernel.remaps_blocks"  # asks for the origins of what LOSSY opcodes read
+LOSSY = frozenset({"SHF", "USHF", "LOP3", "ULOP3", "I2F", "I2FP", "MUFU", "IMNMX", "VIMNMX"})
 _THREAD = "SR_TID."
 _LANE = ("SR_LANEID", "SR_LTMASK", "SR_EQMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK")
 _BLOCK = "SR_CTAID."
 _DIMENSIONS = ("X", "Y", "Z")
 _LOADS = frozenset({"load_global", "load_generic", "load_shared", "load_texture"})
-_STACK = 1  # R1 is the stack pointer; spilled values stand at fixed offsets from it
-_READS_SPECIAL = frozenset({"S2R", "S2UR", "CS2R"})
 # Different operands give different results, so that threads stay apart.
 _KEEPS_APART = frozenset({"IADD3", "UIADD3", "IADD", "VIADD", "UIADD", "IMAD", "UIMAD", "LEA",
                           "ULEA", "MOV", "UMOV", "R2UR"})  # fmt: skip
@@ -79,7 +79,7 @@ class _Move:
     kind: str  # how the origins of results follow from those of operands
     slot: int | None  # place on the stack
     stored: tuple[int, ...] | None  # registers that go there
-    is_asked: bool  # somebody may ask for the origins of what it reads
+    asked: frozenset[int]  # registers whose origins somebody may ask for
 
 
 class Origins:
@@ -91,7 +91,6 @@ class Origins:
         self._names: list[tuple[str, object]] = []
         self._kinds: dict[str, int] = {}  # all bits of each kind
         self._before: dict[int, dict[int, int]] = {}
-        self._keeps_all = REMAPS in scope.wanted
         self._run()
 
     # Origins that a mask may hold
@@ -131,17 +130,16 @@ class Origins:
     # Answers
 
     def before(self, line: Line) -> dict[int, int]:
-        """Give the origins of every register that a line reads.
+        """Give the origins of the registers of an address, a guard, or what a branch reads.
 
-        Of a line without address that is no branch they are kept only for `kernel.remaps_blocks`.
+        With `kernel.remaps_blocks` wanted, also of what a LOSSY opcode reads; of nothing else.
         """
         return self._before.get(line.position, {})
 
     def address(self, line: Line, operand: Operand) -> int:
         """Give the origins of an address: of its low word, an upper word adds nothing."""
         known = self.before(line)
-        named = [*operand.registers, *(UNIFORM + number for number in operand.uniforms)]
-        return self._joined(known.get(number, 0) for number in named)
+        return self._joined(known.get(number, 0) for number in registers_of(operand))
 
     def of_address(self, line: Line) -> int:
         """Give the origins of the address that a memory instruction goes to."""
@@ -163,10 +161,9 @@ class Origins:
         The block that stands first in the code goes first: it is visited once for all ways that
         meet in it, not once for each.
         """
-        flow = self.scope.flow
-        by_block: dict[int, list[_Move]] = {}
-        for line in self.scope.lines:
-            by_block.setdefault(line.block, []).append(self._move(line))
+        flow, remaps = self.scope.flow, REMAPS in self.scope.wanted
+        needed = needed_lines(self.scope, lambda x: remaps and x.instruction.opcode in LOSSY)
+        by_block = {block: [_move(each) for each in lines] for block, lines in needed.items()}
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
         waiting = sorted(entering)
         queued = set(waiting)
@@ -176,34 +173,10 @@ class Origins:
             state = _State(dict(entering[block]))
             for move in by_block.get(block, ()):
                 self._step(move, state)
-            following = [edge.target for edge in flow.successors[block]]
-            if block in flow.calls:
-                following.append(flow.calls[block])
-            for target in following:
+            for target in following(self.scope, block):
                 if self._merge(entering, target, state.masks) and target not in queued:
                     heappush(waiting, target)
                     queued.add(target)
-
-    def _move(self, line: Line) -> _Move:
-        """Work out once what each visit of a line needs."""
-        instruction, access, family = line.instruction, self.scope.access(line), line.family
-        slot = _slot(instruction) if family in ("store_local", "load_local") else None
-        if family == "load_local":
-            kind = "stack"
-        elif instruction.opcode in _READS_SPECIAL:
-            kind = "special"
-        elif family in _LOADS:
-            kind = "load"
-        elif family in ("vote", "shuffle"):
-            kind = family
-        else:
-            kind = "distinct" if _is_distinct(instruction) else "mixed"
-        data = access.data if family == "store_local" and slot is not None else None
-        is_asked = self._keeps_all or family == "control" or has_address(instruction)
-        return _Move(
-            line.position, instruction, access.reads, access.writes, access.guard,
-            instruction.predicate, kind, slot, data, is_asked,
-        )  # fmt: skip
 
     @staticmethod
     def _merge(entering: dict[int, dict[int, int]], target: int, masks: dict[int, int]) -> bool:
@@ -222,21 +195,17 @@ class Origins:
     def _step(self, move: _Move, state: _State) -> None:
         masks, guard, guarded = state.masks, move.guard, state.guarded
         mask = 0
-        if move.is_asked:
-            known = {number: masks.get(number, 0) for number in move.reads}
-            if guarded:
-                known = {number: state.read(number, move.under) for number in move.reads}
-            for found in known.values():
-                mask |= found
-            if guard is not None:
-                known[guard] = masks.get(guard, 0)
-            self._before[move.position] = known
-        elif guarded:
+        if guarded:
             for number in move.reads:
                 mask |= state.read(number, move.under)
         else:
             for number in move.reads:
                 mask |= masks.get(number, 0)
+        if move.asked or guard is not None:
+            known = {number: state.read(number, move.under) for number in move.asked}
+            if guard is not None:
+                known[guard] = masks.get(guard, 0)
+            self._before[move.position] = known
         condition = 0 if guard is None else masks.get(guard, 0)
         if move.stored is not None and move.slot is not None:
             stored = self._joined(state.read(number, move.under) for number in move.stored)
@@ -305,26 +274,29 @@ class Origins:
         return found
 
 
+def _move(needed: Needed) -> _Move:
+    """Work out once what each visit of a line needs."""
+    line, access = needed.line, needed.access
+    instruction, family = line.instruction, line.family
+    if family == "load_local":
+        kind = "stack"
+    elif instruction.opcode in READS_SPECIAL:
+        kind = "special"
+    elif family in _LOADS:
+        kind = "load"
+    elif family in ("vote", "shuffle"):
+        kind = family
+    else:
+        kind = "distinct" if _is_distinct(instruction) else "mixed"
+    data = access.data if family == "store_local" and needed.slot is not None else None
+    return _Move(
+        line.position, instruction, access.reads, access.writes, access.guard,
+        instruction.predicate, kind, needed.slot, data, needed.asked,
+    )  # fmt: skip
+
+
 def _is_distinct(instruction: Instruction) -> bool:
     modifiers = set(instruction.modifiers)
     if modifiers & {"HI", "R", "X"}:
         return False
     return instruction.opcode in _KEEPS_APART or instruction.opcode in _SHIFTS
-
-
-def memory_operands(instruction: Instruction) -> Iterator[Operand]:
-    """Give the address operands of an instruction."""
-    return (operand for operand in instruction.operands if operand.kind == "memory")
-
-
-def has_address(instruction: Instruction) -> bool:
-    """Tell whether an operand of an instruction is an address."""
-    return any(operand.kind == "memory" for operand in instruction.operands)
-
-
-def _slot(instruction: Instruction) -> int | None:
-    """Give a number below zero for a fixed place on the stack, None for any other address."""
-    operand = next(memory_operands(instruction), None)
-    if operand is None or operand.registers != (_STACK,) or operand.uniforms:
-        return None
-    return None if operand.offset is None or operand.offset < 0 else -1 - operand.offset

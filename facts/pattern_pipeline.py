@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
 
+from .dep_operands import Access
 from .dep_sequence import once, ordinary_sequence
 from .loop_values import Values
 from .mix import at_addresses
@@ -45,31 +47,34 @@ def _cover(scope: Scope) -> Fact | Missing:
     order = list(once(ordinary_sequence(scope.kernel.loops, tile.loop, tile.weights)))
     known = {line.position: line for line in scope.loop}
     lines = [known[position] for position in order if position in known]
-    computing = sum(line.family.startswith("compute_") for line in lines)
+    computing = [line.family.startswith("compute_") for line in lines]
     loads = [at for at, line in enumerate(lines) if line.family in _GLOBAL]
-    if not computing or not loads:
+    if not any(computing) or not loads:
         reason = "the loop computes nothing" if loads else "the loop has no load into registers"
         return _nothing("loop.cover_fraction", reason)
-    between = [_until_use(at, lines, scope) for at in loads]
-    share = sum(between) / len(between) / computing
+    accesses = [scope.access(line) for line in lines]
+    before = list(accumulate(computing, initial=0))
+    between = [_until_use(at, accesses, before) for at in loads]
+    share = sum(between) / len(between) / before[-1]
     at = at_addresses(lines[load].address for load in loads)
     return Fact("loop.cover_fraction", share, "", at)
 
 
-def _until_use(at: int, lines: Sequence[Line], scope: Scope) -> int:
-    """Count compute instructions from a load to the first use of its value, round the loop."""
-    loaded = set(scope.access(lines[at]).writes)
-    computing = 0
-    for line in (*lines[at + 1 :], *lines[: at + 1]):
-        access = scope.access(line)
-        if not loaded.isdisjoint(access.reads):
-            return computing
-        computing += line.family.startswith("compute_")
+def _until_use(at: int, accesses: Sequence[Access], before: Sequence[int]) -> int:
+    """Count compute instructions from a load to the first use of its value, round the loop.
+
+    `before` counts those in front of each instruction, and all of them at its end.
+    """
+    loaded = set(accesses[at].writes)
+    for index in chain(range(at + 1, len(accesses)), range(at + 1)):
+        access = accesses[index]
+        if not loaded.isdisjoint(access.read):
+            return before[index] - before[at + 1] + (before[-1] if index <= at else 0)
         if access.guard is None:
-            loaded.difference_update(access.writes)
+            loaded -= access.written
         if not loaded:
             return 0
-    return computing
+    return before[-1]
 
 
 def _groups_left(scope: Scope) -> Fact | Missing:
@@ -107,8 +112,8 @@ def _loaded_products(scope: Scope) -> Fact | Missing:
     if not products:
         reason = "the loop has no multiply-add outside of the tensor cores"
         return _nothing("loop.loaded_products_fraction", reason)
-    inside = {line.position: line for line in scope.loop}
-    loaded = [x for x in products if _factors_loaded(x, inside, scope)]
+    factors = _Factors(scope)
+    loaded = [x for x in products if factors.are_loaded(x)]
     at = at_addresses(line.address for line in loaded)
     return Fact("loop.loaded_products_fraction", len(loaded) / len(products), "", at)
 
@@ -118,30 +123,67 @@ def _is_multiply_add(line: Line) -> bool:
     return opcode.startswith(("FFMA", "DFMA", "HFMA2", "IDP"))
 
 
-def _factors_loaded(line: Line, inside: dict[int, Line], scope: Scope) -> bool:
-    factors = line.instruction.operands[1:3]
-    named = [operand.registers[0] for operand in factors if operand.registers]
-    return len(named) == len(factors) and all(
-        _is_loaded(register, line.position, inside, scope, _HOPS) for register in named
-    )
+class _Factors:
+    """Tells of lines, in the order of the code, whether their factors were loaded in the loop."""
 
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.accesses = scope.values.accesses.all
+        self.inside = {line.position: line for line in scope.loop}
+        self.block = -1
+        self.at = 0
+        self.last: dict[int, int] = {}  # register -> its last write in the block up to `at`
+        self.outside: dict[tuple[int, int], set[int]] = {}  # by block and register
+        self.known: dict[int, bool] = {}  # by position of the write
 
-def _is_loaded(
-    register: int, position: int, inside: dict[int, Line], scope: Scope, hops: int
-) -> bool:
-    """Tell whether every write that reaches the use in the loop is a load there."""
-    writers = [inside[w] for w in reaching(scope.values, register, position) if w in inside]
-    if not writers or not hops:
-        return False
-    for writer in writers:
-        if writer.family in _LOADS:
-            continue
-        sources = scope.access(writer).data
-        if writer.family not in _PASSES_ON or not sources:
+    def are_loaded(self, line: Line) -> bool:
+        """Tell whether every write that reaches a factor is a load in the loop."""
+        self._go_to(line)
+        for operand in line.instruction.operands[1:3]:
+            if not operand.registers or not self._is_loaded(operand.registers[0], line):
+                return False
+        return True
+
+    def _go_to(self, line: Line) -> None:
+        if line.block != self.block:
+            self.block, self.at, self.last = (
+                line.block,
+                self.scope.flow.blocks[line.block].first,
+                {},
+            )
+        for position in range(self.at, line.position):
+            for register in self.accesses[position].writes:
+                self.last[register] = position
+        self.at = line.position
+
+    def _is_loaded(self, register: int, line: Line) -> bool:
+        last = self.last.get(register)
+        if last is not None:
+            known = self.known.get(last)
+            if known is None:
+                known = self.known[last] = self._brings({last}, _HOPS)
+            return known
+        key = (line.block, register)
+        writes = self.outside.get(key)
+        if writes is None:
+            writes = self.outside[key] = reaching(self.scope.values, register, line.position)
+        return self._brings(writes, _HOPS)
+
+    def _brings(self, writes: set[int], hops: int) -> bool:
+        """Tell whether all writes in the loop are loads, or pass on what a load brought."""
+        writers = [self.inside[write] for write in writes if write in self.inside]
+        if not writers or not hops:
             return False
-        if not _is_loaded(sources[0], writer.position, inside, scope, hops - 1):
-            return False
-    return True
+        for writer in writers:
+            if writer.family in _LOADS:
+                continue
+            sources = self.scope.access(writer).data
+            if writer.family not in _PASSES_ON or not sources:
+                return False
+            reached = reaching(self.scope.values, sources[0], writer.position)
+            if not self._brings(reached, hops - 1):
+                return False
+        return True
 
 
 def reaching(values: Values, register: int, position: int) -> set[int]:

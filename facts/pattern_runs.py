@@ -13,8 +13,8 @@ from .loop_arithmetic import sources_of
 from .loop_linear import Linear, Symbol
 from .mix import at_addresses
 from .model import Fact
-from .pattern_origins import Origins, memory_operands
-from .pattern_scope import Line, Scope, at_start, count, size_of
+from .pattern_origins import Origins
+from .pattern_scope import Line, Scope, at_start, count, memory_operands, size_of
 
 _FIGURES = ("mergeable", "mergeable_saved", "merged_bytes", "alignment_unknown")
 WIDEST_BYTES = 16  # of a load or store instruction of one thread that every target has

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 
-from ..parsers.listing import Instruction
+from ..parsers.listing import Instruction, Operand
 from ..parsers.record import dataclass
 from .arch_table import ArchTable
-from .dep_operands import Access
+from .dep_operands import UNIFORM, Access
 from .instructions import InstructionInfo
 from .kernel import Kernel
 from .loop_linear import Linear
@@ -106,6 +106,16 @@ def chosen(lines: Iterable[Line], families: Collection[str]) -> list[Line]:
     if len(groups) == 1:
         return list(groups[0])
     return sorted((line for group in groups for line in group), key=lambda line: line.position)
+
+
+def memory_operands(instruction: Instruction) -> Iterator[Operand]:
+    """Give the address operands of an instruction."""
+    return (operand for operand in instruction.operands if operand.kind == "memory")
+
+
+def registers_of(operand: Operand) -> tuple[int, ...]:
+    """Give the registers of an operand, those of the uniform file behind the others."""
+    return (*operand.registers, *(UNIFORM + number for number in operand.uniforms))
 
 
 def count(name: str, lines: Iterable[Line], unit: str = "instructions") -> Fact:

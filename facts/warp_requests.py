@@ -18,7 +18,7 @@ Array = NDArray[Any]
 WARP = 32
 CHUNK_LANES = 1 << 19  # lanes handled at once, which bounds memory
 PERIOD = np.uint64(512)  # bytes; no count of `wavefronts` changes when a row moves by so many
-FARTHEST = 1 << 31  # bytes between lanes of one execution whose low words are compared
+WORD = (1 << 32) - 1
 MOST_COLUMNS = 2 * WARP + 1
 MIXER = np.multiply.accumulate(np.full(MOST_COLUMNS, 0x9E3779B97F4A7C15, np.uint64))  # all odd
 
@@ -106,27 +106,59 @@ def merged(requests: Requests) -> Requests:
     )
 
 
-def shape_of(touches: Sequence[Touch]) -> tuple[object, ...] | None:
-    """Give what the counts of an instruction depend on; None where that is not compared.
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Distances of all lanes to the first one, numbered, and the ends of them in bytes."""
 
-    As for rows: the same lanes at the same places, a multiple of 512 bytes further on.
+    number: int
+    least: int
+    greatest: int
+
+
+class Shapes:
+    """Tells what the counts of an instruction depend on, for many instructions of one emulation.
+
+    As for rows: the same lanes at the same places, a multiple of 512 bytes further on. Addresses
+    of many instructions are the same registers with other offsets, so those are looked at once.
     """
-    shapes = [_shape(touch) for touch in touches]
-    return None if None in shapes else (touches[0].instruction.mnemonic, *shapes)
 
+    def __init__(self) -> None:
+        self._spreads: dict[bytes, _Spread] = {}
+        self._known: dict[int, tuple[int, _Spread]] = {}  # by identity of the registers
+        self._lanes: dict[int, bytes] = {}
 
-def _shape(touch: Touch) -> tuple[object, ...] | None:
-    low, high = touch.low, touch.high
-    if touch.shared_low is not None or type(low) is not np.ndarray:
-        return None
-    if type(high) is np.ndarray and (high != high[0]).any():
-        return None
-    if high is not None and type(high) not in (int, np.ndarray):
-        return None
-    if int(low.max()) - int(low.min()) > FARTHEST:
-        return None  # a difference of low words alone would not tell the distance
-    moved = low - low[0] // np.uint32(PERIOD) * np.uint32(PERIOD)
-    return (touch.lanes.tobytes(), touch.weight, touch.uncertain, moved.tobytes())
+    def of(self, touches: Sequence[Touch]) -> tuple[object, ...] | None:
+        """Give the shape of an instruction; None where it is not compared."""
+        shapes = [self._shape(touch) for touch in touches]
+        return None if None in shapes else (touches[0].instruction.mnemonic, *shapes)
+
+    def _shape(self, touch: Touch) -> tuple[object, ...] | None:
+        base, high, offset = touch.base, touch.high, touch.offset
+        if touch.shared_low is not None or not isinstance(base, np.ndarray):
+            return None
+        if type(high) is np.ndarray and (high != high[0]).any():
+            return None
+        if high is not None and type(high) not in (int, np.ndarray):
+            return None
+        known = self._known.get(id(base))
+        if known is None:
+            known = self._known[id(base)] = (int(base[0]), self._spread(base - base[0]))
+        place, spread = known[0] + offset & WORD, known[1]
+        if place + spread.least < 0 or place + spread.greatest > WORD:
+            return None  # a difference of low words alone would not tell the distance
+        lanes = self._lanes.get(id(touch.lanes))
+        if lanes is None:
+            lanes = self._lanes[id(touch.lanes)] = touch.lanes.tobytes()
+        return (lanes, touch.weight, touch.uncertain, spread.number, place % int(PERIOD))
+
+    def _spread(self, distances: Array) -> _Spread:
+        key = distances.tobytes()
+        found = self._spreads.get(key)
+        if found is None:
+            signed = distances.view(np.int32)
+            found = _Spread(len(self._spreads), int(signed.min()), int(signed.max()))
+            self._spreads[key] = found
+        return found
 
 
 def _shapes(requests: Requests) -> Array:

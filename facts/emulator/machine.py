@@ -193,12 +193,12 @@ class Machine:
     def _forget(self, step: Step) -> None:
         """Make results unknown; what a load brings from one address is the same for the warp."""
         value: Cell = None
-        if step.instruction.opcode in LOADS and self.log.touches:
+        if step.used and step.instruction.opcode in LOADS and self.log.touches:
             touch = self.log.touches[-1]
             if touch.instruction is step.instruction:
                 if self.state.launch.contents and self._load(step, touch):
                     return
-                if _agrees(touch.low, touch.lanes):
+                if _agrees(touch.base, touch.lanes):
                     value = Drift(0, True)
         for number in step.writes:
             self.state.put_at(number, value)

@@ -24,8 +24,8 @@ def words(instruction: Instruction) -> int:
     return next((_WIDTHS[m] for m in instruction.modifiers if m in _WIDTHS), 1)
 
 
-def _single(state: State, operand: Operand) -> Getter:
-    """Add up a 32-bit address: register (scaled), uniform register and offset."""
+def _single(state: State, operand: Operand) -> tuple[Getter, int]:
+    """Add up the registers of a 32-bit address, one of them scaled; give its offset beside them."""
     offset = (operand.offset or 0) & 0xFFFFFFFF
     terms: list[Getter] = []
     if operand.registers:
@@ -41,13 +41,23 @@ def _single(state: State, operand: Operand) -> Getter:
     for uniform in uniforms[:1]:
         terms.append(lambda uniform=uniform: state.uniforms[uniform])  # type: ignore[misc]
 
-    def address() -> Cell:
-        value: Cell = offset
-        for term in terms:
+    if not terms:
+        return lambda: offset, 0
+    if len(terms) == 1:
+        return terms[0], offset
+
+    def registers() -> Cell:
+        value = terms[0]()
+        for term in terms[1:]:
             value = additive(add, value, term())
         return value
 
-    return address
+    return registers, offset
+
+
+def _whole(state: State, operand: Operand) -> Getter:
+    registers, offset = _single(state, operand)
+    return (lambda: additive(add, registers(), offset)) if offset else registers
 
 
 def _scaled(value: Any, by: int) -> Any:
@@ -106,10 +116,10 @@ def build_access(instruction: Instruction, state: State, log: Log) -> Run | None
     if opcode in _LOCAL:
         return _local(instruction, state, log, memories[0])
     if opcode in _SHARED:
-        shared = _single(state, memories[0])
-        return lambda: _record(log, state, instruction, shared(), 0)
+        shared, offset = _single(state, memories[0])
+        return lambda: _record(log, state, instruction, shared(), 0, offset)
     if opcode == "LDGSTS":
-        to, source = _single(state, memories[0]), _double(state, memories[-1])
+        to, source = _whole(state, memories[0]), _double(state, memories[-1])
 
         def copy() -> None:
             touch = _record(log, state, instruction, *source())
@@ -131,8 +141,10 @@ def build_access(instruction: Instruction, state: State, log: Log) -> Run | None
     return touch_global
 
 
-def _record(log: Log, state: State, instruction: Instruction, lo: Cell, hi: Cell) -> Touch:
-    touch = Touch(instruction, state.mask(), lo, hi, 1.0)
+def _record(
+    log: Log, state: State, instruction: Instruction, lo: Cell, hi: Cell, offset: int = 0
+) -> Touch:
+    touch = Touch(instruction, state.mask(), lo, hi, 1.0, offset)
     log.touches.append(touch)
     return touch
 
@@ -154,7 +166,7 @@ def _barrier(instruction: Instruction, state: State, log: Log) -> Run | None:
 
 def _local(instruction: Instruction, state: State, log: Log, operand: Operand) -> Run:
     """LDL and STL: values kept at addresses that all threads share (spills)."""
-    get, count = _single(state, operand), words(instruction)
+    get, count = _whole(state, operand), words(instruction)
     whole_words = not ({"U8", "S8", "U16", "S16"} & set(instruction.modifiers))
     memory = state.local
     if instruction.opcode == "STL":

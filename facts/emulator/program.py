@@ -7,8 +7,11 @@ writes.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import field, replace
+from heapq import heappop, heappush
+from itertools import chain
 
 from ...parsers.listing import Function, Instruction
 from ...parsers.record import dataclass
@@ -26,13 +29,16 @@ ADDRESSED = frozenset(
 )  # fmt: skip
 ORDERS = frozenset({"ISETP", "UISETP", "IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX", "VIADDMNMX"})
 STORES = frozenset({"STG", "ST", "STS", "STL"})
+_SEEDS = ADDRESSED | ENDS | CONVERGENCE
+_NONE: frozenset[int] = frozenset()
 
 
 @dataclass(eq=False)
 class Step:
     """One instruction that the emulator executes.
 
-    `control` tells that a branch or a guard depends on it, `access` that it touches memory.
+    `control` tells that a branch or a guard depends on it, `access` that it touches memory, `used`
+    that a branch, a guard or an address depends on what it writes.
     """
 
     instruction: Instruction
@@ -40,6 +46,7 @@ class Step:
     writes: tuple[int, ...]
     control: bool
     access: bool
+    used: bool
 
 
 @dataclass(eq=False)
@@ -123,63 +130,123 @@ def exact_access(instruction: Instruction, rules: OperandRules) -> Access:
     count = columns // 4 if "F16" in instruction.modifiers else columns // 2
     first = instruction.operands[0].registers
     writes = tuple(range(first[0], first[0] + count)) if first else ()
-    return replace(access, writes=writes)
+    return replace(access, writes=writes, written=frozenset(writes))
 
 
-class _Bits:
-    """Register sets as integers."""
+class _Needs:
+    """The registers that each block needs on entry, and the instructions that give them.
 
-    def __init__(self, instruction: Instruction, access: Access, observe: bool) -> None:
-        opcode = instruction.opcode
-        self.reads = 0 if opcode in DATA and opcode not in ADDRESSED else _set(access.reads)
-        self.writes = _set(access.writes)
-        self.guard = _set(() if access.guard is None else (access.guard,))
-        self.always = access.guard is None
-        self.control = self.guard | self.reads if opcode in ENDS else 0
-        if opcode in CONVERGENCE:
-            self.control = self.guard
-        self.address = 0
-        if opcode in ADDRESSED and not instruction.never_executes:
-            data = 0 if opcode == "SYNCS" or (observe and opcode in STORES) else _set(access.data)
-            self.address = self.reads & ~data
-            if opcode.startswith("U"):
-                self.address = self.reads
-            self.control = self.guard
-        self.access = access
+    With `addresses` those of addresses too, else only those that branches and guards rest on.
+    """
+
+    def __init__(
+        self, program: Program, accesses: Sequence[Access], seeds: dict[int, _Seed], addresses: bool
+    ) -> None:
+        self.program = program
+        self.code = program.function.instructions
+        self.accesses = accesses
+        self.seeds = seeds
+        self.addresses = addresses
+        self.successors = [_successors(program, block) for block in program.blocks]
+        self.entry: list[frozenset[int] | set[int]] = [_NONE] * len(program.blocks)
+        self.given: list[set[int]] = [set() for _ in program.blocks]  # positions
+        self._find()
+
+    def _find(self) -> None:
+        """Go over the blocks, the last one first, until none needs more."""
+        before: list[list[int]] = [[] for _ in self.entry]
+        for index, following in enumerate(self.successors):
+            for other in following:
+                before[other].append(index)
+        waiting = [-index for index in reversed(range(len(self.entry)))]
+        queued = set(waiting)
+        while waiting:
+            index = heappop(waiting)
+            queued.discard(index)
+            need = self._through(self.program.blocks[-index])
+            if need != self.entry[-index]:
+                self.entry[-index] = need
+                for source in before[-index]:
+                    if -source not in queued:
+                        heappush(waiting, -source)
+                        queued.add(-source)
+
+    def _through(self, block: Block) -> set[int]:
+        need: set[int] = set()
+        for index in self.successors[block.index]:
+            need |= self.entry[index]
+        given = self.given[block.index]
+        for i in range(block.end - 1, block.first - 1, -1):
+            access, seed = self.accesses[i], self.seeds.get(i)
+            if not access.written.isdisjoint(need):
+                given.add(i)
+                if access.guard is None:
+                    need -= access.written
+                else:
+                    need.add(access.guard)
+                if seed is not None or self.code[i].opcode not in DATA:
+                    need |= access.read if seed is None else seed.reads
+            if seed is not None:
+                need |= seed.control
+                if self.addresses:
+                    need |= seed.address
+        return need
+
+
+@dataclass(frozen=True, slots=True)
+class _Seed:
+    """What control and addresses read at an instruction, whatever it writes."""
+
+    reads: frozenset[int]
+    control: frozenset[int]
+    address: frozenset[int]
+
+
+def _seed(instruction: Instruction, access: Access, observe: bool) -> _Seed:
+    opcode = instruction.opcode
+    guard = _NONE if access.guard is None else frozenset((access.guard,))
+    addressed = opcode in ADDRESSED
+    reads = _NONE if opcode in DATA and not addressed else access.read
+    if addressed and not instruction.never_executes:
+        keeps = opcode == "SYNCS" or opcode.startswith("U") or (observe and opcode in STORES)
+        return _Seed(reads, guard, reads if keeps else reads - set(access.data))
+    if opcode in CONVERGENCE:
+        return _Seed(reads, guard, _NONE)
+    return _Seed(reads, guard | reads if opcode in ENDS else _NONE, _NONE)
 
 
 def _select(program: Program, rules: OperandRules, observe: bool) -> None:
     code = program.function.instructions
-    facts = [_Bits(i, exact_access(i, rules), observe) for i in code]
-    if any(i.opcode == "LDL" for i in code):  # a spilled address passes through memory
-        for instruction, fact in zip(code, facts, strict=True):
-            if instruction.opcode == "STL":
-                fact.address = fact.reads
-    successors = [_successors(program, block) for block in program.blocks]
-    wanted = _needs(program, facts, successors, addresses=observe)
-    needed = _needs(program, facts, successors, addresses=True)
+    accesses = [exact_access(i, rules) for i in code]
+    seeds = {
+        i: _seed(code[i], accesses[i], observe) for i, x in enumerate(code) if x.opcode in _SEEDS
+    }
+    if any(code[i].opcode == "LDL" for i in seeds):  # a spilled address passes through memory
+        for i, seed in seeds.items():
+            if code[i].opcode == "STL":
+                seeds[i] = replace(seed, address=seed.reads)
+    wanted = _Needs(program, accesses, seeds, addresses=observe)
+    needed = _Needs(program, accesses, seeds, addresses=True)
+    chosen = sorted({*seeds, *chain(*wanted.given), *chain(*needed.given)})
     for block in program.blocks:
-        into_wanted = _union(wanted, successors[block.index])
-        into_needed = _union(needed, successors[block.index])
-        steps = []
-        for i in range(block.end - 1, block.first - 1, -1):
-            fact = facts[i]
-            is_access = bool(fact.address) or (
-                code[i].opcode in ADDRESSED and not code[i].never_executes
+        controls, givers = wanted.given[block.index], needed.given[block.index]
+        for i in chosen[bisect_left(chosen, block.first) : bisect_left(chosen, block.end)]:
+            instruction, access = code[i], accesses[i]
+            if instruction.opcode in ENDS:
+                continue
+            is_access = i in seeds and (
+                bool(seeds[i].address)
+                or (instruction.opcode in ADDRESSED and not instruction.never_executes)
             )
-            control = bool(fact.writes & into_wanted)
-            wanted_here = control or is_access or fact.writes & into_needed
-            if (wanted_here or code[i].opcode in CONVERGENCE) and code[i].opcode not in ENDS:
-                steps.append(
-                    Step(code[i], fact.access.reads, fact.access.writes, control, is_access)
+            used = i in controls or i in givers
+            if used or is_access or instruction.opcode in CONVERGENCE:
+                block.steps.append(
+                    Step(instruction, access.reads, access.writes, i in controls, is_access, used)
                 )
-            into_wanted = _before(fact, into_wanted, addresses=observe)
-            into_needed = _before(fact, into_needed, addresses=True)
-        block.steps = steps[::-1]
         block.controls = [step for step in block.steps if step.control]
         block.orders = sum(step.instruction.opcode in ORDERS for step in block.controls)
-        block.wanted = frozenset(_members(wanted[block.index]))
-        block.needed = frozenset(_members(needed[block.index]))
+        block.wanted = frozenset(wanted.entry[block.index])
+        block.needed = frozenset(needed.entry[block.index])
 
 
 def _successors(program: Program, block: Block) -> tuple[int, ...]:
@@ -201,52 +268,3 @@ def _successors(program: Program, block: Block) -> tuple[int, ...]:
 
 def _has_condition(last: Instruction) -> bool:
     return any(o.kind in ("predicate", "uniform_predicate", "uniform") for o in last.operands)
-
-
-def _needs(
-    program: Program, facts: Sequence[_Bits], successors: Sequence[tuple[int, ...]], addresses: bool
-) -> list[int]:
-    """Give the registers needed on entry of each block, by iteration to a fixed point."""
-    entry = [0] * len(program.blocks)
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(program.blocks):
-            need = _union(entry, successors[block.index])
-            for i in range(block.end - 1, block.first - 1, -1):
-                need = _before(facts[i], need, addresses)
-            if need != entry[block.index]:
-                entry[block.index] = need
-                changed = True
-    return entry
-
-
-def _before(fact: _Bits, need: int, addresses: bool) -> int:
-    if fact.writes & need:
-        if fact.always:
-            need &= ~fact.writes
-        need |= fact.reads | fact.guard
-    return need | fact.control | (fact.address if addresses else 0)
-
-
-def _union(entry: Sequence[int], successors: Sequence[int]) -> int:
-    result = 0
-    for index in successors:
-        result |= entry[index]
-    return result
-
-
-def _set(numbers: Sequence[int]) -> int:
-    result = 0
-    for number in numbers:
-        result |= 1 << number
-    return result
-
-
-def _members(bits: int) -> list[int]:
-    found = []
-    while bits:
-        lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
-        bits ^= lowest
-    return found

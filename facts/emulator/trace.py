@@ -9,7 +9,7 @@ import numpy as np
 
 from ...parsers.listing import Instruction
 from ...parsers.record import dataclass
-from .values import Array, Cell
+from .values import Array, Cell, add, additive
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,29 @@ class Lanes:
 class Touch:
     """One execution of a memory instruction.
 
-    Addresses are cells of the words of the address; `uncertain` tells that the guard is unknown.
-    `weight` is the number of times this execution stands for.
+    Addresses are cells of the words of the address, the low one as `base` plus `offset`: most are
+    never added up. `uncertain` tells that the guard is unknown. `weight` is the number of times
+    this execution stands for.
     """
 
     instruction: Instruction
     lanes: Array
-    low: Cell
+    base: Cell
     high: Cell
     weight: float
+    offset: int = 0
     uncertain: bool = False
     shared_low: Cell = None  # LDGSTS: where in shared memory
     bytes: Cell = None  # bulk copies: what the barrier expects
     data: tuple[Cell, ...] = ()  # what a store writes, where that was asked for
     travel: int = 0  # bytes that it moves over the repeats of a closed loop that it stands for
+
+    @property
+    def low(self) -> Cell:
+        """Give the low word of the address."""
+        if self.offset:
+            self.base, self.offset = additive(add, self.base, self.offset), 0
+        return self.base
 
 
 @dataclass(eq=False)
