@@ -12,6 +12,7 @@ from ..facts.mix import MixLine
 from ..facts.model import Fact, Missing, Source
 from ..facts.problem import Problem
 from ..facts.request import Request
+from ..parsers.cache import user_cache
 from ..parsers.listing import ResourceRecord
 from ..rules.json_cache import read_cached, write_cached
 from ..rules.records import Records
@@ -60,7 +61,7 @@ def code_of(opened: Opened, problem: Problem | None, setting: Setting) -> Code:
 def _key(opened: Opened, setting: Setting) -> str | None:
     """Hash everything that the analysis rests on; None where the target is no plain file."""
     request = opened.request
-    if opened.built:
+    if opened.built or user_cache() is None:
         return None  # a build leaves a new file each time
     if request.stdin is not None:
         text = request.stdin

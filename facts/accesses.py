@@ -9,11 +9,11 @@ figure is an interval: all lanes side by side, or each lane in a place of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Literal
 
 from ..parsers.listing import Instruction
-from ..parsers.record import dataclass
+from ..parsers.record import dataclass, replace
 from .access_counts import SECTOR_BYTES, count
 from .emulator.emulate import Emulation
 from .emulator.trace import Touch

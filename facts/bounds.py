@@ -115,31 +115,32 @@ def pipe_cycles(
 def _of_each_kind(work: Work) -> Iterator[tuple[Instruction, dict[int, Span]]]:
     """Give one instruction of each kind, and the executions of all of them by address."""
     counts = work.executed.counts
-    for alike in _kinds(work.function.instructions):
+    for one, addresses in _kinds(work.function.instructions):
         executions = {
-            i.address: count
-            for i in alike
-            if (count := counts.get(i.address)) is not None and count.high
+            address: count
+            for address in addresses
+            if (count := counts.get(address)) is not None and count.high
         }
         if executions:
-            yield alike[0], executions
+            yield one, executions
 
 
-_sorted: tuple[Sequence[Instruction], Sequence[Sequence[Instruction]]] = ((), ())
+Kinds = Sequence[tuple[Instruction, Sequence[int]]]  # one instruction, the addresses of all alike
+_sorted: tuple[Sequence[Instruction], Kinds] = ((), ())
 
 
-def _kinds(code: Sequence[Instruction]) -> Sequence[Sequence[Instruction]]:
+def _kinds(code: Sequence[Instruction]) -> Kinds:
     """Sort the instructions of a function by kind; the last answer is kept.
 
     The bounds of one function are asked for again and again, after each remedy.
     """
     global _sorted
     if _sorted[0] is not code:
-        found: dict[tuple[object, ...], list[Instruction]] = {}
+        found: dict[tuple[object, ...], tuple[Instruction, list[int]]] = {}
         for instruction in code:
             wide = instruction.opcode.endswith("GMMA")  # A from registers, or from shared memory
             key = (*kind_of(instruction), instruction.operands[1].kind if wide else "")
-            found.setdefault(key, []).append(instruction)
+            found.setdefault(key, (instruction, []))[1].append(instruction.address)
         _sorted = (code, list(found.values()))
     return _sorted[1]
 

@@ -58,6 +58,7 @@ class _Flow:
             int, dict[int, int]
         ] = {}  # by identity of consumer and producer traits
         self.executed: list[Step] = []
+        self.kinds: list[int] = []  # identity of the traits of each
         self.waits: list[list[tuple[int, int]]] = []
         self.rounds: dict[int, _Round] = {}
         self.writers: dict[int, int] = {}  # register -> slot of its last write
@@ -109,18 +110,20 @@ class _Flow:
         slot, start = len(self.executed), 0.0
         writers, starts, executed = self.writers, self.starts, self.executed
         waits: list[tuple[int, int]] = []
-        known = self.distances.setdefault(id(step.traits), {})
+        kind, kinds = id(step.traits), self.kinds
+        known = self.distances.get(kind)
+        if known is None:
+            known = self.distances[kind] = {}
         for register in step.reads:
             writer = writers.get(register)
             if writer is None:
                 self.open.append((slot, len(waits), register, False))
                 continue
-            producer = executed[writer]
-            cycles = known.get(id(producer.traits))
+            cycles = known.get(kinds[writer])
             if cycles is None:
-                cycles = self._distance(producer, step, False)
-                if producer.traits.result is not None:
-                    known[id(producer.traits)] = cycles
+                cycles = self._distance(executed[writer], step, False)
+                if executed[writer].traits.result is not None:
+                    known[kinds[writer]] = cycles
             waits.append((writer, cycles))
             there = starts[writer] + cycles
             if there > start:
@@ -135,6 +138,7 @@ class _Flow:
                 waits.append((writer, cycles))
                 start = max(start, starts[writer] + cycles)
         executed.append(step)
+        kinds.append(kind)
         self.waits.append(waits)
         starts.append(start)
         for register in step.writes:
@@ -155,6 +159,7 @@ class _Flow:
                     slot = self.writers[register] = len(self.executed)
                     self.rounds[slot] = _Round(last, old, left)
                     self.executed.append(self.executed[last])
+                    self.kinds.append(self.kinds[last])
                     self.waits.append([])
                     self.starts.append(self._after_rounds(self.rounds[slot], 0))
 

@@ -23,6 +23,9 @@ ORDERING = TRANSFERS | BARRIERS
 PARTIAL_WAIT = "DEPBAR"  # waits until no more than so many are under way
 
 
+_Issue = tuple[int, int, bool, bool, int, int]  # stall to sets of a step
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One instruction; sets of scoreboards are bit masks.
@@ -60,7 +63,8 @@ class Steps:
         self.instructions = flow.function.instructions
         self.accesses = accesses
         self.timing = timing
-        self._read: dict[int, tuple[int, int]] = {}  # by the identity of the control word
+        self._issue: dict[tuple[int, int, str, str | None], _Issue] = {}
+        self._reaches: dict[int, tuple[int, int]] = {}  # by identity of traits; with predicates
         self.made: list[Step | None] = [None] * len(self.instructions)
         self._sums: dict[int, tuple[list[int], list[int]]] = {}
         self._met: dict[int, list[int]] = {}
@@ -162,16 +166,11 @@ class Steps:
         instruction = self.instructions[position]
         access = self.accesses.all[position]
         traits = self.timing.traits(instruction)
-        control = instruction.control
-        is_ordering = instruction.opcode in ORDERING
-        is_movable = (
-            control is not None
-            and traits.is_fixed
-            and not is_ordering
-            and not instruction.never_executes
-        )
-        stall = 1 if control is None else max(1, control.stall)
-        sets, waited = self._scoreboards(control)
+        key = (id(traits), id(instruction.control), instruction.opcode, instruction.predicate)
+        known = self._issue.get(key)  # control words and traits are shared by many
+        if known is None:
+            known = self._issue[key] = self._issue_of(instruction, traits)
+        stall, least, is_movable, is_opaque, waited, sets = known
         if instruction.opcode == PARTIAL_WAIT:
             waited = waited_scoreboards(instruction)
         return Step(
@@ -182,28 +181,39 @@ class Steps:
             access.written,
             access.touched,
             stall,
-            1 if is_movable else stall,
+            least,
             self._reach(traits, access),
             is_movable,
-            is_ordering or not traits.is_known,
+            is_opaque,
             waited,
             sets,
         )
 
-    def _scoreboards(self, control: Control | None) -> tuple[int, int]:
-        """Give what a control word sets and waits for; words are shared, so each is read once."""
-        found = self._read.get(id(control))
-        if found is None:
-            found = self._read[id(control)] = (set_scoreboards(control), waited_for(control))
-        return found
+    @staticmethod
+    def _issue_of(instruction: Instruction, traits: Traits) -> _Issue:
+        control = instruction.control
+        is_ordering = instruction.opcode in ORDERING
+        is_movable = (
+            control is not None
+            and traits.is_fixed
+            and not is_ordering
+            and not instruction.never_executes
+        )
+        stall = 1 if control is None else max(1, control.stall)
+        least = 1 if is_movable else stall
+        is_opaque = is_ordering or not traits.is_known
+        return stall, least, is_movable, is_opaque, waited_for(control), set_scoreboards(control)
 
     def _reach(self, traits: Traits, access: Access) -> int:
         """Give the cycles behind which nothing depends on an instruction."""
-        reach = max(traits.longest, traits.interval or 0)
-        if traits.is_fixed and access.writes and max(access.writes) >= PREDICATE:
-            guard = self.timing.guard_cycles(traits)
-            return max(reach, self.timing.reach if guard is None else guard)
-        return reach
+        known = self._reaches.get(id(traits))
+        if known is None:
+            reach = guarding = max(traits.longest, traits.interval or 0)
+            if traits.is_fixed:
+                guard = self.timing.guard_cycles(traits)
+                guarding = max(reach, self.timing.reach if guard is None else guard)
+            known = self._reaches[id(traits)] = reach, guarding
+        return known[bool(access.writes) and max(access.writes) >= PREDICATE]
 
 
 def set_scoreboards(control: Control | None) -> int:

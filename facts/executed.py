@@ -15,7 +15,7 @@ import numpy as np
 from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 from .emulator.launch import WARP
-from .spans import Span
+from .spans import Span, total
 
 Basis = Literal["emulation", "anchor", "time", "launch"]
 
@@ -40,10 +40,7 @@ class Executed:
     @property
     def total(self) -> Span:
         """All warp instructions."""
-        total = Span(0.0, 0.0, 0.0)
-        for span in self.counts.values():
-            total = total + span
-        return total
+        return total(self.counts.values())
 
 
 def block_counts(emulation: Emulation) -> list[float]:
@@ -96,8 +93,9 @@ def from_emulation(emulation: Emulation, extra_doubts: Sequence[str] = ()) -> Ex
             low, high = 0.0, float("inf")
         elif any(a < first < b for a, b in regions):
             low = 0.0
+        span = Span(low, count, high)
         for position in range(block.first, block.end):
-            counts[code[position].address] = Span(low, count, high)
+            counts[code[position].address] = span
     return Executed(counts, "emulation", (*_doubts(emulation), *extra_doubts))
 
 

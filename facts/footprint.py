@@ -18,7 +18,7 @@ from ..parsers.record import dataclass
 from .emulator.emulate import Emulation
 from .emulator.launch import POINTER_SPACING
 from .emulator.trace import Touch
-from .emulator.values import Partly, plain_values, unknown
+from .emulator.values import Array, Partly, plain_values, unknown
 from .sampled_lines import ARRAY_BITS, GLOBAL, WRITES, SampledLines
 
 SECTOR_BYTES = 32
@@ -79,6 +79,7 @@ def footprints(
     `factor` says how many times more often than emulated the instruction at an address runs.
     """
     seen: dict[tuple[int, bool], int] = {}
+    firsts: dict[int, tuple[Array, Array]] = {}
     found: dict[tuple[int, bool], Footprint] = {}
     for touch, requests in zip(emulation.log.touches, sampled.requests, strict=True):
         opcode = touch.instruction.opcode
@@ -97,7 +98,7 @@ def footprints(
                 seen[line, writes] = have | sectors
                 entry.sectors += fresh.bit_count() * weight
                 entry.lines += (have == 0) * weight
-        _note_starts(touch, emulation, writes, found)
+        _note_starts(touch, emulation, writes, found, firsts)
     _note_bytes(emulation, sampled.rows, found, factor)
     largest = sorted(found.values(), key=lambda entry: -entry.sectors)[:most_arrays]
     kept = {id(entry) for entry in largest}
@@ -108,23 +109,31 @@ def footprints(
 
 
 def _note_starts(
-    touch: Touch, emulation: Emulation, writes: bool, found: Mapping[tuple[int, bool], Footprint]
+    touch: Touch,
+    emulation: Emulation,
+    writes: bool,
+    found: Mapping[tuple[int, bool], Footprint],
+    firsts: dict[int, tuple[Array, Array]],
 ) -> None:
-    """Keep the first address of each sample in each array."""
+    """Keep the first address of each sample in each array; `firsts` remembers first lanes."""
     launch = emulation.launch
     if unknown(touch.low) or unknown(touch.high) or type(touch.low) is Partly:
         return
+    chosen = firsts.get(id(touch.lanes))
+    if chosen is None:
+        lanes = touch.lanes.reshape(len(launch.samples), -1)
+        samples = np.flatnonzero(lanes.any(axis=1))
+        first = samples * lanes.shape[1] + lanes[samples].argmax(axis=1)
+        chosen = firsts[id(touch.lanes)] = samples, first
+    samples, first = chosen
     shape = (launch.size,)
-    address = plain_values(touch.low, shape).astype(np.int64) | (
-        plain_values(touch.high, shape).astype(np.int64) << 32
+    places = plain_values(touch.low, shape)[first].astype(np.int64) | (
+        plain_values(touch.high, shape)[first].astype(np.int64) << 32
     )
-    table = address.reshape(len(launch.samples), -1)
-    lanes = touch.lanes.reshape(len(launch.samples), -1)
-    for sample in np.flatnonzero(lanes.any(axis=1)):
-        place = int(table[sample, lanes[sample].argmax()])
+    for sample, place in zip(samples.tolist(), places.tolist(), strict=True):
         entry = found.get((place // POINTER_SPACING, writes))
         if entry is not None:
-            entry.starts.setdefault(int(sample), place)
+            entry.starts.setdefault(sample, place)
 
 
 def _note_bytes(

@@ -8,11 +8,11 @@ counts are anchored on the problem's operations or bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 
 from ..parsers.listing import Function
-from ..parsers.record import dataclass
+from ..parsers.record import dataclass, replace
 from .accesses import Access, collect
 from .anchor import Anchor, FlopsOf, byte_anchor, flop_anchor, scale_accesses, scaled
 from .bounds import Chip, Work

@@ -112,8 +112,7 @@ def _loaded_products(scope: Scope) -> Fact | Missing:
     if not products:
         reason = "the loop has no multiply-add outside of the tensor cores"
         return _nothing("loop.loaded_products_fraction", reason)
-    factors = _Factors(scope)
-    loaded = [x for x in products if factors.are_loaded(x)]
+    loaded = _Factors(scope).loaded(products)
     at = at_addresses(line.address for line in loaded)
     return Fact("loop.loaded_products_fraction", len(loaded) / len(products), "", at)
 
@@ -124,50 +123,48 @@ def _is_multiply_add(line: Line) -> bool:
 
 
 class _Factors:
-    """Tells of lines, in the order of the code, whether their factors were loaded in the loop."""
+    """Tells whether the factors of products were loaded in the loop."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.accesses = scope.values.accesses.all
         self.inside = {line.position: line for line in scope.loop}
-        self.block = -1
-        self.at = 0
-        self.last: dict[int, int] = {}  # register -> its last write in the block up to `at`
-        self.outside: dict[tuple[int, int], set[int]] = {}  # by block and register
-        self.known: dict[int, bool] = {}  # by position of the write
+        self.outside: dict[tuple[int, int], bool] = {}  # by block and register
+        self.written: dict[int, bool] = {}  # by position of the write
 
-    def are_loaded(self, line: Line) -> bool:
-        """Tell whether every write that reaches a factor is a load in the loop."""
-        self._go_to(line)
-        for operand in line.instruction.operands[1:3]:
-            if not operand.registers or not self._is_loaded(operand.registers[0], line):
-                return False
-        return True
+    def loaded(self, products: Sequence[Line]) -> list[Line]:
+        """Give those, in the order of the code, all of whose factors a load in the loop brings."""
+        found, accesses, written = [], self.scope.values.accesses.all, self.written
+        block, at = -1, 0
+        last: dict[int, int] = {}  # register -> its last write in the block so far
+        for line in products:
+            if line.block != block:
+                block, at, last = line.block, self.scope.flow.blocks[line.block].first, {}
+            for position in range(at, line.position):
+                for register in accesses[position].writes:
+                    last[register] = position
+            at = line.position
+            for operand in line.instruction.operands[1:3]:
+                if not operand.registers:
+                    break
+                write = last.get(operand.registers[0])
+                if write is None:
+                    is_loaded = self._from_outside(operand.registers[0], line)
+                elif write in written:
+                    is_loaded = written[write]
+                else:
+                    is_loaded = written[write] = self._brings({write}, _HOPS)
+                if not is_loaded:
+                    break
+            else:
+                found.append(line)
+        return found
 
-    def _go_to(self, line: Line) -> None:
-        if line.block != self.block:
-            self.block, self.at, self.last = (
-                line.block,
-                self.scope.flow.blocks[line.block].first,
-                {},
-            )
-        for position in range(self.at, line.position):
-            for register in self.accesses[position].writes:
-                self.last[register] = position
-        self.at = line.position
-
-    def _is_loaded(self, register: int, line: Line) -> bool:
-        last = self.last.get(register)
-        if last is not None:
-            known = self.known.get(last)
-            if known is None:
-                known = self.known[last] = self._brings({last}, _HOPS)
-            return known
+    def _from_outside(self, register: int, line: Line) -> bool:
         key = (line.block, register)
-        writes = self.outside.get(key)
-        if writes is None:
-            writes = self.outside[key] = reaching(self.scope.values, register, line.position)
-        return self._brings(writes, _HOPS)
+        if key not in self.outside:
+            writes = reaching(self.scope.values, register, line.position)
+            self.outside[key] = self._brings(writes, _HOPS)
+        return self.outside[key]
 
     def _brings(self, writes: set[int], hops: int) -> bool:
         """Tell whether all writes in the loop are loads, or pass on what a load brought."""

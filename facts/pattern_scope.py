@@ -127,8 +127,12 @@ def count(name: str, lines: Iterable[Line], unit: str = "instructions") -> Fact:
 def executed(lines: Iterable[Line], weight: Callable[[Line], float | None]) -> float | None:
     """Add up executions per iteration times a weight; None where one of them is not known."""
     total = 0.0
+    times: Times | None = None
+    runs: int | None = None
     for line in lines:
-        runs = None if line.times is None else _runs(line.times)
+        if line.times is not times:
+            times = line.times
+            runs = None if times is None else _runs(times)
         each = weight(line)
         if runs is None or each is None:
             return None

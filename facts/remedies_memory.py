@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
+from ..parsers.record import replace
 from .accesses import Access
 from .l1_cache import Hits
 from .remedy_draft import Draft, Figures

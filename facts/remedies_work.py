@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ..parsers.record import replace
 from .executed import lane_shares
 from .remedies_memory import LOADS
 from .remedy_draft import Draft, Figures, looping

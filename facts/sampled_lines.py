@@ -7,6 +7,7 @@ follows is left out and said to be.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 Line = tuple[int, int]  # number of the line, a bit for each sector of it
 LINE_BITS = 7
 SECTOR_BITS = 5
+AT_ONCE = 64  # touches, which bounds memory
 APART = 1 << 24  # bytes between warps whose places are data
 LOCAL_SPACE = 1 << 60  # local lines never meet global ones
 ARRAY_BITS = POINTER_SPACING.bit_length() - 1 - LINE_BITS  # line number -> array
@@ -49,52 +51,72 @@ def sampled_lines(emulation: Emulation, most: int) -> SampledLines:
     sample = int(np.argmax(launch.weights))
     rows = slice(sample * launch.warps, (sample + 1) * launch.warps)
     requests: list[list[Line] | None] = []
-    total = 0
-    for touch in emulation.log.touches:
-        found = _lines(touch, emulation, rows) if total <= most else None
-        total += len(found or ())
-        requests.append(found)
+    total, touches = 0, emulation.log.touches
+    for start in range(0, len(touches), AT_ONCE):
+        for found in _lines_of(touches[start : start + AT_ONCE], emulation, rows):
+            requests.append(found if total <= most else None)
+            total += len(requests[-1] or ())
     return SampledLines(rows, requests, total <= most)
 
 
-def _lines(touch: Touch, emulation: Emulation, rows: slice) -> list[Line] | None:
-    opcode = touch.instruction.opcode
-    if opcode not in GLOBAL and opcode not in LOCAL:
-        return None
-    low, usable = _addresses(touch, emulation, rows)
-    if not usable.any():
-        return None
-    if opcode in LOCAL:
-        return _local_lines(low, usable, touch.instruction.modifiers)
-    warp = np.broadcast_to(np.arange(len(low), dtype=np.uint64)[:, None], low.shape)[usable]
-    return _by_line(warp, low[usable] >> np.uint64(SECTOR_BITS))
+def _lines_of(
+    touches: Sequence[Touch], emulation: Emulation, rows: slice
+) -> Sequence[list[Line] | None]:
+    found: list[list[Line] | None] = [None] * len(touches)
+    places: list[tuple[int, Array, Array]] = []  # index of a touch, addresses, where they are used
+    for index, touch in enumerate(touches):
+        opcode = touch.instruction.opcode
+        if opcode not in GLOBAL and opcode not in LOCAL:
+            continue
+        low, usable = _addresses(touch, emulation, rows)
+        if not usable.any():
+            continue
+        if opcode in LOCAL:
+            found[index] = _local_lines(low, usable, touch.instruction.modifiers)
+        else:
+            places.append((index, low, usable))
+    if places:
+        used = np.stack([usable for _, _, usable in places])
+        sectors = np.stack([low for _, low, _ in places]) >> np.uint64(SECTOR_BITS)
+        for (index, _, _), lines in zip(places, _by_line(sectors, used), strict=True):
+            found[index] = lines
+    return found
 
 
 def _addresses(touch: Touch, emulation: Emulation, rows: slice) -> tuple[Array, Array]:
     """Give the addresses of one sampled block's warps, and where they are known and used."""
     shape = (emulation.launch.size,)
     low = plain_values(touch.low, shape).reshape(-1, 32)[rows].astype(np.uint64)
-    known = known_in(touch.low, shape).reshape(-1, 32)[rows]
+    usable = touch.lanes.reshape(-1, 32)[rows]
     if type(touch.low) is Drift and touch.low.uniform:  # somewhere, but side by side
-        known = np.ones_like(known)
         low = low + np.arange(len(low), dtype=np.uint64)[:, None] * np.uint64(APART)
+    elif not isinstance(touch.low, (int, np.ndarray)):
+        usable = usable & known_in(touch.low, shape).reshape(-1, 32)[rows]
     if touch.high is not None:
         high = plain_values(touch.high, shape).reshape(-1, 32)[rows].astype(np.uint64)
         low = low | high << np.uint64(32)
-    return low, touch.lanes.reshape(-1, 32)[rows] & known
+    return low, usable
 
 
-def _by_line(warp: Array, sector: Array) -> list[Line]:
-    """Join the sectors of each warp's request into lines, warp after warp."""
-    order = np.lexsort((sector, warp))
-    warp, sector = warp[order], sector[order]
-    line = sector >> np.uint64(LINE_BITS - SECTOR_BITS)
-    bit = np.uint64(1) << (sector & np.uint64(3))
-    fresh = np.ones(len(line), np.bool_)
-    fresh[1:] = (line[1:] != line[:-1]) | (warp[1:] != warp[:-1])
+def _by_line(sectors: Array, used: Array) -> list[list[Line]]:
+    """Join the sectors of each warp's request into lines, warp after warp; by touch.
+
+    Both have the shape (touches, warps, lanes).
+    """
+    touches = np.repeat(np.arange(len(used)), used.shape[1])
+    sectors, used = sectors.reshape(-1, 32), used.reshape(-1, 32)
+    some = used.any(axis=1)
+    touches, sectors, used = touches[some], sectors[some], used[some]
+    first = sectors[np.arange(len(used)), used.argmax(axis=1)]
+    ordered = np.sort(np.where(used, sectors, first[:, None]), axis=1)  # idle lanes repeat one
+    line = ordered >> np.uint64(LINE_BITS - SECTOR_BITS)
+    fresh = np.ones(line.shape, np.bool_)
+    fresh[:, 1:] = line[:, 1:] != line[:, :-1]
     starts = np.flatnonzero(fresh)
-    bits = np.bitwise_or.reduceat(bit, starts)
-    return list(zip(line[starts].tolist(), bits.tolist(), strict=True))
+    bits = np.bitwise_or.reduceat((np.uint64(1) << (ordered & np.uint64(3))).reshape(-1), starts)
+    lines = list(zip(line.reshape(-1)[starts].tolist(), bits.tolist(), strict=True))
+    ends = np.searchsorted(touches[starts // 32], np.arange(touches[-1] + 2))
+    return [lines[a:b] for a, b in pairwise(ends.tolist())]
 
 
 def _local_lines(low: Array, usable: Array, modifiers: Sequence[str]) -> list[Line]:

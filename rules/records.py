@@ -40,6 +40,8 @@ class Records:
         if isinstance(value, (frozenset, set)):
             return [TAG, "set", *map(self.write, sorted(value))]
         if isinstance(value, (list, tuple)):
+            if {int, str}.issuperset(map(type, value)):  # addresses of a loop: thousands
+                return [TAG, "tuple", *value]
             return [TAG, "tuple", *map(self.write, value)]
         raise TypeError(f"{type(value).__name__} cannot be kept")
 

@@ -192,8 +192,10 @@ class Machine:
 
     def _forget(self, step: Step) -> None:
         """Make results unknown; what a load brings from one address is the same for the warp."""
+        if not step.used:
+            return  # nobody reads them before they are written again
         value: Cell = None
-        if step.used and step.instruction.opcode in LOADS and self.log.touches:
+        if step.instruction.opcode in LOADS and self.log.touches:
             touch = self.log.touches[-1]
             if touch.instruction is step.instruction:
                 if self.state.launch.contents and self._load(step, touch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Window:
         """Give the bytes between each access and the same one a window later, 0 if not known."""
         found = []
         for before, after in zip(*self.touches(), strict=True):
-            delta = change_of(before.low, after.low)
+            delta = _moved(before, after)
             one = 0 if delta is None else int(np.asarray(delta).reshape(-1)[0])
             found.append(abs(int(as_signed(one))))
         return found
@@ -62,9 +63,16 @@ class Window:
         for before, after in zip(*self.touches(), strict=True):
             if after.instruction.opcode not in _GLOBAL:
                 continue
-            delta = change_of(before.low, after.low)
+            delta = _moved(before, after)
             if delta is None:
                 continue
             step = int(delta if type(delta) is int else np.asarray(delta).reshape(-1)[0])
             wanted = max(wanted, SECTOR // gcd(step % SECTOR or SECTOR, SECTOR))
         return wanted
+
+
+def _moved(before: Touch, after: Touch) -> Any:
+    """Give the change of an address, without adding up the same offset on both sides."""
+    if before.offset == after.offset:
+        return change_of(before.base, after.base)
+    return change_of(before.low, after.low)
