@@ -146,12 +146,8 @@ class Origins:
         return self._joined(self.address(line, o) for o in memory_operands(line.instruction))
 
     def guard(self, line: Line) -> int:
-        """Give the origins of the condition under which a line executes or branches."""
-        known, access = self.before(line), self.scope.access(line)
-        found = 0 if access.guard is None else known.get(access.guard, 0)
-        if line.family == "control":
-            found |= self._joined(known.get(number, 0) for number in access.reads)
-        return found
+        """Give the origins of the condition of a branch: its guard, and what it reads."""
+        return self._joined(self.before(line).values())
 
     # The pass
 
