@@ -130,9 +130,10 @@ class Origins:
     # Answers
 
     def before(self, line: Line) -> dict[int, int]:
-        """Give the origins of the registers of an address, a guard, or what a branch reads.
+        """Give the origins of the registers of an address, or of what a branch reads.
 
-        With `kernel.remaps_blocks` wanted, also of what a LOSSY opcode reads; of nothing else.
+        With `kernel.remaps_blocks` wanted, also of what a LOSSY opcode reads. `needed_lines` says
+        of which lines; of others nothing is known.
         """
         return self._before.get(line.position, {})
 

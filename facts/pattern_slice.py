@@ -35,20 +35,28 @@ class Needed:
 def needed_lines(scope: Scope, is_asked: Callable[[Line], bool]) -> dict[int, list[Needed]]:
     """Give the lines that answers may rest on, by block and in the order of the code.
 
-    Answers are about addresses, guards, what branches read, and what lines read that `is_asked`.
-    Lines that read a special register are always among them.
+    Answers are about addresses and branches of the K-tile loop, addresses of other loops and of
+    atomics, and what lines read that `is_asked`; without a K-tile loop, about all addresses. Lines
+    that read a special register are always among them.
     """
     seeds: dict[int, Needed] = {}
+    looping = scope.looping if scope.loop else {block.index for block in scope.flow.blocks}
     for line in scope.lines:
         access, instruction = scope.values.access(line.position), line.instruction
-        if line.family == "control" or is_asked(line):
+        in_loop = line.times is not None and line.times.high != 0
+        if is_asked(line) or (in_loop and line.family == "control"):
             seeds[line.position] = Needed(line, access, access.read)
-        elif "[" in instruction.text or instruction.opcode in READS_SPECIAL:
-            seeds[line.position] = Needed(line, access, _addresses(instruction))
+        elif instruction.opcode in READS_SPECIAL:
+            seeds[line.position] = Needed(line, access, _NONE)
+        elif "[" in instruction.text and (
+            in_loop or line.block in looping or line.family.startswith("atomic")
+        ):
+            asked = _addresses(instruction)
+            if asked:
+                seeds[line.position] = Needed(line, access, asked)
     for line in chosen(scope.lines, ("store_local", "load_local")):
-        asked = _addresses(line.instruction)
         access = scope.values.access(line.position)
-        seeds[line.position] = Needed(line, access, asked, _slot(line.instruction))
+        seeds[line.position] = Needed(line, access, _NONE, _slot(line.instruction))
     return _Pass(scope, seeds).needed()
 
 

@@ -13,10 +13,10 @@ from .record import dataclass
 
 MAGIC = b"\x7fELF"
 MACHINE_CUDA = 190  # EM_CUDA
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_NO_BITS = 8  # SHT_NOBITS: a size without contents
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+NO_BITS = 8  # SHT_NOBITS: a size without contents
 _RELOCATABLE = 1  # ET_REL
 _MOST_SECTIONS = 1 << 20
 
@@ -66,7 +66,7 @@ def is_cubin(data: bytes) -> bool:
     return is_elf(data) and len(data) >= 20 and data[18] | data[19] << 8 == MACHINE_CUDA
 
 
-def read_elf(data: bytes, path: str) -> Elf:
+def read_elf(data: bytes | memoryview, path: str) -> Elf:
     """Read the header, all sections and the symbol table.
 
     Raises KneckError where the file ends before what its header promises.
@@ -78,18 +78,18 @@ def read_elf(data: bytes, path: str) -> Elf:
 
 
 def _read(data: memoryview, path: str) -> Elf:
-    header = _HEADER.unpack_from(data, 0)
+    header = HEADER.unpack_from(data, 0)
     ident, kind, machine, flags = header[0], header[1], header[2], header[7]
     offset, entry_size, count, name_index = header[6], header[11], header[12], header[13]
     if ident[:4] != MAGIC or ident[4] != 2 or machine != MACHINE_CUDA:
         raise _damaged(path, "no 64-bit ELF file for CUDA")
-    if entry_size != _SECTION.size or not offset:
+    if entry_size != SECTION.size or not offset:
         raise _damaged(path, "no section table")
     if count == 0:  # more sections than the header can count
-        count = _SECTION.unpack_from(data, offset)[5]
+        count = SECTION.unpack_from(data, offset)[5]
     if count > _MOST_SECTIONS:
         raise _damaged(path, f"{count} sections")
-    rows = [_SECTION.unpack_from(data, offset + i * entry_size) for i in range(count)]
+    rows = [SECTION.unpack_from(data, offset + i * entry_size) for i in range(count)]
     names = bytes(_contents(data, rows[name_index], path))
     sections = tuple(
         Section(_string(names, row[0]), row[1], row[2], row[5], row[7], _contents(data, row, path))
@@ -106,15 +106,15 @@ def _symbols(sections: tuple[Section, ...], rows: list[tuple[int, ...]]) -> tupl
         if section.name != ".symtab":
             continue
         names = bytes(sections[row[6]].data)
-        for at in range(0, len(section.data) - _SYMBOL.size + 1, _SYMBOL.size):
-            name, info, other, index, value, _ = _SYMBOL.unpack_from(section.data, at)
+        for at in range(0, len(section.data) - SYMBOL.size + 1, SYMBOL.size):
+            name, info, other, index, value, _ = SYMBOL.unpack_from(section.data, at)
             found.append(Symbol(_string(names, name), index, value, other, info & 15 == 2))
     return tuple(found)
 
 
 def _contents(data: memoryview, row: tuple[int, ...], path: str) -> memoryview:
     kind, start, size = row[1], row[4], row[5]
-    if kind in (0, _NO_BITS):
+    if kind in (0, NO_BITS):
         return data[:0]
     if start + size > len(data):
         raise _damaged(path, f"a section ends at byte {start + size} of {len(data)}")

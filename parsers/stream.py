@@ -10,14 +10,18 @@ import codecs
 import os
 import subprocess
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from mmap import ACCESS_READ, mmap
 
 from .artifact import first_line, refused
+from .carve import carved
 from .launch import DISASSEMBLER, OPTIONS, content_of, limit_s, memory_file
 from .listing import Function
 from .sass_lines import Reader
 from .tools import find_tool, find_tools
 
+_OWN_FILES = "/proc/self/fd"  # open files by number, where the system shows them so
+PARTS_ALONE = os.path.isdir(_OWN_FILES)  # some functions of a cubin need not load the others
 _PIECE_BYTES = 1 << 20
 _INSTRUCTION_START = "\n        /*"  # both tools indent like this; text before it is complete
 
@@ -41,35 +45,51 @@ def stream_functions(pieces: Iterable[str], path: str = "<text>") -> Iterator[Fu
 
 
 def stream_cubin(
-    place: str, path: str, arch: str, symbols: Sequence[int] = ()
+    place: str, path: str, arch: str, symbols: Sequence[int] = (), names: Collection[str] = ()
 ) -> Generator[Function, None, None]:
     """Disassemble a cubin at a place and give its functions; `path` names it in errors.
 
-    `symbols` restricts it to the functions with these indices in the symbol table. The next
-    disassembler is asked where one refuses the cubin before its first function.
+    `symbols` restricts it to the functions with these indices in the symbol table, whose names are
+    `names`. The next disassembler is asked where one refuses the cubin before its first function.
     Raises KneckError where all refuse it, or one stops after some functions.
     """
     restriction = ["-fun", ",".join(str(index) for index in symbols)] if symbols else []
     refusals = []
     for tool in find_tools(DISASSEMBLER):
-        command = [tool.path, *OPTIONS, *restriction, os.path.abspath(place)]
-        functions = _functions_of(command, path)
-        try:
-            first = next(functions)
-        except StopIteration:
+        command = [tool.path, *OPTIONS, *restriction]
+        for functions in _ways(command, os.path.abspath(place), path, names if symbols else ()):
+            try:
+                first = next(functions)
+            except StopIteration:
+                return
+            except _Stopped as stopped:
+                refusals.append(stopped.told)
+                continue
+            yield first
+            try:
+                yield from functions
+            except _Stopped as stopped:
+                raise refused(path, arch, stopped.told) from None
             return
-        except _Stopped as stopped:
-            refusals.append(stopped.told)
-            continue
-        yield first
-        try:
-            yield from functions
-        except _Stopped as stopped:
-            raise refused(path, arch, stopped.told) from None
-        return
     if not refusals:
         find_tool(DISASSEMBLER)
-    raise refused(path, arch, refusals[0])
+    raise refused(path, arch, refusals[-1])
+
+
+def _ways(
+    command: list[str], place: str, path: str, names: Collection[str]
+) -> Iterator[Generator[Function, None, None]]:
+    """Read the named functions alone where that can be, and the whole cubin where it is refused."""
+    if names and PARTS_ALONE:
+        with open(place, "rb") as file:
+            part = carved(memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)), names)
+        if part is not None:
+            with memory_file("part") as held:
+                held.write(part)
+                del part
+                number = held.fileno()
+                yield _functions_of([*command, f"{_OWN_FILES}/{number}"], path, (number,))
+    yield _functions_of([*command, place], path)
 
 
 class _Stopped(Exception):
@@ -80,10 +100,16 @@ class _Stopped(Exception):
         self.told = told
 
 
-def _functions_of(command: list[str], path: str) -> Generator[Function, None, None]:
+def _functions_of(
+    command: list[str], path: str, files: tuple[int, ...] = ()
+) -> Generator[Function, None, None]:
     messages = memory_file("messages")
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=messages,
+        pass_fds=files,
     )
     silence = Silence(process, limit_s(command))
     try:

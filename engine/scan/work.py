@@ -10,7 +10,7 @@ from pathlib import Path
 from ...parsers.cubin import Cubin, read_cubin
 from ...parsers.errors import KneckError
 from ...parsers.listing import Function, ResourceRecord
-from ...parsers.stream import stream_cubin
+from ...parsers.stream import PARTS_ALONE, stream_cubin
 from .journal import Journal
 from .kernel import Analyst
 from .limit import bounded_time
@@ -25,7 +25,7 @@ LARGE_BYTES = 4 << 20
 class Worker:
     """Does units and leaves their rows in the journal.
 
-    Of the processes that share `turn` one at a time reads a large file.
+    Of the processes that share `turn` one at a time reads a large file, if it has to be read whole.
     """
 
     def __init__(
@@ -43,7 +43,8 @@ class Worker:
 
     def do(self, unit: Unit) -> None:
         """Write the rows of a unit; whatever is wrong with the code is one of them."""
-        with self.turn if unit.file_bytes >= LARGE_BYTES else nullcontext():
+        is_large = unit.file_bytes >= LARGE_BYTES and not (unit.symbols and PARTS_ALONE)
+        with self.turn if is_large else nullcontext():
             self.journal.write(unit.key, self._rows(unit))
 
     def _rows(self, unit: Unit) -> Iterator[Row]:
@@ -84,7 +85,7 @@ class Worker:
     def _functions(self, unit: Unit) -> Iterator[Function]:
         if unit.arch is None:
             return functions_of(unit.place, self.options)
-        return stream_cubin(unit.place, unit.file, unit.arch, unit.symbols)
+        return stream_cubin(unit.place, unit.file, unit.arch, unit.symbols, unit.names)
 
     def _records(self, unit: Unit) -> dict[str, ResourceRecord]:
         if unit.arch is None:
