@@ -9,6 +9,7 @@ frees a cycle.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from ..parsers.record import dataclass
@@ -55,21 +56,27 @@ def constraints(steps: Steps, positions: Iterable[int]) -> list[Constraint]:
 
 
 def _binding(steps: Steps, positions: Iterable[int]) -> Iterator[int]:
-    """Leave out instructions that concern nothing before their reach has passed anyway."""
+    """Leave out instructions that concern nothing before their reach has passed anyway.
+
+    Likewise those before whose reach has passed no stall could be shorter.
+    """
     flow, made = steps.flow, steps.made
     end, first = 0, 0
     met: list[int] = []
+    now: list[int] = []
     least: list[int] = []
     for position in positions:
         if position >= end:
             block = flow.block_of[position]
             first, end = flow.blocks[block].first, flow.blocks[block].end
-            least, met = steps.sums(block)[1], steps.met(block)
-        to = min(met[position - first], end - 1)
-        if to - position > 1:
-            step = made[position] or steps.at(position)
-            if least[to - first] - least[position - first] >= step.reach:
-                continue
+            (now, least), met = steps.sums(block), steps.met(block)
+        at, to = position - first, min(met[position - first], end - 1) - first
+        reached = least[at] + (made[position] or steps.at(position)).reach
+        if to - at > 1 and least[to] >= reached:
+            continue
+        behind = bisect_left(least, reached, at + 1)
+        if behind < len(least) and now[behind] - now[at] == least[behind] - least[at]:
+            continue
         yield position
 
 

@@ -50,15 +50,47 @@ class _Rule:
     uniform_width: int = 1
 
 
+_Form = tuple[str, tuple[object, ...]]  # mnemonic, kinds of operands, in a tuple if negated
+
+
+class _Slot:
+    """A place among the operands of one form of instruction; names are worked out once."""
+
+    __slots__ = ("is_data", "is_first", "is_written", "known", "position", "rule")
+
+    def __init__(self, rule: _Rule, operand: Operand, position: int, is_first: bool) -> None:
+        self.rule = rule
+        self.position = position  # among those that are no predicate
+        self.is_first = is_first  # stands where results stand
+        self.is_written = is_first and operand.kind != "memory"
+        self.is_data = operand.kind in ("register", "uniform")
+        self.known: dict[str, tuple[int, ...]] = {}
+
+    def named(self, operand: Operand) -> tuple[int, ...]:
+        """Give the registers that an operand stands for here."""
+        if len(self.known) >= _MEMO_LIMIT:
+            self.known.clear()
+        found = self.known[operand.text] = _named(self.rule, operand, self.position, self.is_first)
+        return found
+
+
+def _slots_of(rule: _Rule, operands: Sequence[Operand]) -> tuple[_Slot, ...]:
+    results = _destination_count(rule, operands)
+    found = []
+    position = -1
+    for number, operand in enumerate(operands):
+        position += operand.kind not in ("predicate", "uniform_predicate")
+        found.append(_Slot(rule, operand, position, number < results))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class OperandRules:
     """All rules, by opcode; asking is cached per mnemonic."""
 
     by_opcode: Mapping[str, tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...]]
     _compiled: dict[str, _Rule] = field(default_factory=dict, compare=False, repr=False)
-    _named: dict[tuple[str, int, bool, str], tuple[int, ...]] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    _slots: dict[_Form, tuple[_Slot, ...]] = field(default_factory=dict, compare=False, repr=False)
     _known: dict[str, Access] = field(default_factory=dict, compare=False, repr=False)
 
     def access(self, instruction: Instruction) -> Access:
@@ -74,32 +106,33 @@ class OperandRules:
         return found
 
     def _access(self, instruction: Instruction) -> Access:
-        rule = self._rule(instruction)
         operands = instruction.operands
-        results = _destination_count(rule, operands)
+        form: _Form = (
+            instruction.mnemonic,
+            tuple([(o.kind,) if o.negated else o.kind for o in operands]),
+        )
+        slots = self._slots.get(form)
+        if slots is None:
+            if len(self._slots) >= _MEMO_LIMIT:
+                self._slots.clear()
+            slots = self._slots[form] = _slots_of(self._rule(instruction), operands)
         reads: tuple[int, ...] = ()
         writes: tuple[int, ...] = ()
         data: tuple[int, ...] = ()
-        position = -1
-        for number, operand in enumerate(operands):
-            is_predicate = operand.kind in ("predicate", "uniform_predicate")
-            position += not is_predicate
-            key = (instruction.mnemonic, position, number < results, operand.text)
-            named = self._named.get(key)
+        for slot, operand in zip(slots, operands, strict=True):
+            named = slot.known.get(operand.text)
             if named is None:
-                if len(self._named) >= _MEMO_LIMIT:
-                    self._named.clear()
-                named = self._named[key] = _named(rule, operand, position, number < results)
-            if number < results and operand.kind != "memory":
+                named = slot.named(operand)
+            if slot.is_written:
                 writes += named
                 continue
             reads += named
-            if operand.kind in ("register", "uniform"):
+            if slot.is_data:
                 data += named
-        guard = _guard(instruction.predicate)
+        guard = None if instruction.predicate is None else _guard(instruction.predicate)
         read, written = frozenset(reads), frozenset(writes)
         touched = read.union(writes, () if guard is None else (guard,))
-        replaces = guard is None and not rule.at_most
+        replaces = guard is None and (not slots or not slots[0].rule.at_most)
         return Access(reads, writes, data, guard, replaces, read, written, touched)
 
     def _rule(self, instruction: Instruction) -> _Rule:
@@ -233,8 +266,8 @@ def _predicates(operand: Operand) -> list[int]:
     return named + [UNIFORM_PREDICATE + number for number in operand.uniform_predicates]
 
 
-def _guard(predicate: str | None) -> int | None:
-    name = (predicate or "").lstrip("!")
+def _guard(predicate: str) -> int | None:
+    name = predicate.lstrip("!")
     if name.startswith("UP") and name[2:].isdigit():
         return UNIFORM_PREDICATE + int(name[2:])
     if name.startswith("P") and name[1:].isdigit():

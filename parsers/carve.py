@@ -10,22 +10,34 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from .elf import HEADER, NO_BITS, SECTION, SYMBOL, read_elf
-from .errors import KneckError
+from .elf import HEADER, NO_BITS, SECTION, SYMBOL, Elf
+from .generations import noted_encodings
+from .sass_headers import INSTRUCTION_BYTES
 
-_CODE = ".text."
+CODE = ".text."
+OPCODE_MASK = 0xFFF  # of the first word of an instruction
 _OF_FUNCTION = re.compile(r"\.(?:nv\.(?:info|constant\d+|capmerc\.text|merc\.[\w.]+?))\.(.+)", re.S)
 _NULL, _SYMTAB, _RELA, _REL = 0, 2, 4, 9
 _LEFT_OUT = (".debug_", ".nv_debug")  # of the whole file, and large
 _ALIGNMENT = 16
 
 
-def carved(data: memoryview, names: Collection[str]) -> bytes | None:
-    """Give a cubin with these functions only; None where its tables are not as expected."""
-    try:
-        elf = read_elf(data, "")
-    except KneckError:
-        return None
+def codes_of(elf: Elf) -> dict[str, memoryview]:
+    """Give the code of each function by its name; nothing where two have one name."""
+    found = [section for section in elf.sections if section.name.startswith(CODE)]
+    codes = {section.name.removeprefix(CODE): section.data for section in found}
+    return codes if len(codes) == len(found) else {}
+
+
+def is_noted(code: memoryview) -> bool:
+    """Tell whether an instruction is among those that the disassembler notes something on."""
+    words = code[: len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES].cast("H")
+    firsts = set(words[:: INSTRUCTION_BYTES // words.itemsize])
+    return not noted_encodings().isdisjoint(word & OPCODE_MASK for word in firsts)
+
+
+def carved(data: memoryview, elf: Elf, names: Collection[str]) -> bytes:
+    """Give a cubin with these functions only; `elf` is what `read_elf` gave for the data."""
     header = list(HEADER.unpack_from(data, 0))
     rows = [
         list(SECTION.unpack_from(data, header[6] + index * SECTION.size))
@@ -34,14 +46,14 @@ def carved(data: memoryview, names: Collection[str]) -> bytes | None:
     wanted = set(names)
     dropped = set()
     for index, section in enumerate(elf.sections):
-        if section.name.startswith(_CODE):
-            if section.name.removeprefix(_CODE) not in wanted:
+        if section.name.startswith(CODE):
+            if section.name.removeprefix(CODE) not in wanted:
                 dropped.add(index)
         elif section.name.startswith(_LEFT_OUT):
             dropped.add(index)
         else:
             found = _OF_FUNCTION.fullmatch(section.name)
-            if found is not None and _CODE + found[1] in elf.by_name and found[1] not in wanted:
+            if found is not None and CODE + found[1] in elf.by_name and found[1] not in wanted:
                 dropped.add(index)
     dropped |= {
         index for index, row in enumerate(rows) if row[1] in (_RELA, _REL) and row[7] in dropped

@@ -15,6 +15,7 @@ from .listing import Control
 
 CONTROL_SHIFT = 41
 CONTROL_BITS = 21
+TOP_BYTES = 13  # in front of those that hold the control bits
 NO_BARRIER = 7  # scoreboard number that means none
 
 _NOTATION = re.compile(
@@ -45,6 +46,11 @@ def decode_word(word: int) -> Control:
 def top_digits_to_control(digits: str) -> Control:
     """Decode the six highest hex digits of the second word, bits 40 to 63, without the rest."""
     return decode(int(digits, 16) >> 1 & (1 << CONTROL_BITS) - 1)
+
+
+def top_bytes_to_control(top: bytes) -> Control:
+    """Decode the last three bytes of an instruction as they stand in a cubin, lowest first."""
+    return decode(int.from_bytes(top, "little") >> 1 & (1 << CONTROL_BITS) - 1)
 
 
 def encode(control: Control) -> int:

@@ -1,7 +1,8 @@
 """Which generations have 128-bit instructions, and what the older ones are called.
 
 Code before the 128-bit encoding has no control bits in the instruction and pairs instructions;
-kneck refuses it by name. The boundary and the names are data, in `generations.json`.
+kneck refuses it by name. The boundary, the names and some encodings are data, in
+`generations.json`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,29 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 _SM = re.compile(r"(?:sm_|SM|compute_)?(\d{2,3})([af]?)\b")
 
 
 @cache
-def _table() -> tuple[int, tuple[tuple[int, str], ...]]:
+def _data() -> dict[str, Any]:
     import json
 
     text = files(__package__).joinpath("generations.json").read_text(encoding="utf-8")
-    data = json.loads(text)
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+@cache
+def noted_encodings() -> frozenset[int]:
+    """Give the low bits of instructions that nvdisasm notes something on after its analysis."""
+    return frozenset(int(bits, 16) for bits in _data()["noted_encodings"].values())
+
+
+@cache
+def _table() -> tuple[int, tuple[tuple[int, str], ...]]:
+    data = _data()
     rows = tuple((int(row["first_sm"]), str(row["name"])) for row in data["generations"])
     return int(data["first_128_bit_sm"]), rows
 

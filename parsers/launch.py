@@ -18,6 +18,7 @@ from . import cache, tools
 
 DISASSEMBLER = "nvdisasm"
 OPTIONS = ("-c", "-hex")
+WITHOUT_ENCODINGS = ("-c",)
 # Without its data-flow analysis the disassembler takes a fifth less, and leaves out notes of three
 # kinds, on instructions of these opcodes: targets of indirect branches and calls, and which
 # accesses to local memory are spills. All else is the same text.

@@ -8,11 +8,13 @@ lines) and other lines. What an operand means is the business of `sass.lark`, re
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from .control import parse_notation, top_digits_to_control
+from .control import TOP_BYTES, parse_notation, top_bytes_to_control, top_digits_to_control
 from .listing import Control, Instruction, Listing, Operand
 from .operands import parse_operands
-from .sass_headers import Headers
+from .sass_headers import INSTRUCTION_BYTES, Headers
 
 Parsed = tuple[tuple[Operand, ...], tuple[str, ...]]  # operands, annotations
 
@@ -37,13 +39,17 @@ _TOP_DIGITS = 6  # hex digits of the second word that hold the control bits
 
 
 class Reader(Headers):
-    """Reads one listing, whole or in pieces that end with a line."""
+    """Reads one listing, whole or in pieces that end with a line.
 
-    def __init__(self, path: str) -> None:
+    `codes` are the encodings of functions by name, for a text that prints none.
+    """
+
+    def __init__(self, path: str, codes: Mapping[str, memoryview] = MappingProxyType({})) -> None:
         super().__init__(path)
+        self.codes = codes
         self.next_line = 1
         self.lists: dict[str, Parsed] = {}
-        self.controls: dict[str, Control] = {}
+        self.controls: dict[str | bytes, Control] = {}
 
     def read(self, text: str) -> Listing:
         """Read a whole text and give what it holds."""
@@ -55,6 +61,7 @@ class Reader(Headers):
         line = self.next_line
         current = self.current
         append = current.instructions.append
+        code = self.codes.get(current.name)
         lists, controls = self.lists, self.controls
         for found in _LINE.finditer(text if text.endswith("\n") else text + "\n"):
             note, address, body, guard, mnemonic, rest, word, gap, word2, other = found.groups()
@@ -63,6 +70,7 @@ class Reader(Headers):
                     self.other_line(other, line)
                     current = self.current
                     append = current.instructions.append
+                    code = self.codes.get(current.name)
                 line += 1
                 continue
             if not current.readable:
@@ -83,6 +91,11 @@ class Reader(Headers):
             elif word:
                 current.single_words += 1
             at = int(address, 16)
+            if code is not None and control is None:
+                top = bytes(code[at + TOP_BYTES : at + INSTRUCTION_BYTES])
+                control = controls.get(top)
+                if control is None and top:
+                    control = controls[top] = top_bytes_to_control(top)
             if current.pending:
                 current.place_labels(at)
             if parsed[1]:

@@ -10,12 +10,24 @@ import codecs
 import os
 import subprocess
 import threading
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from mmap import ACCESS_READ, mmap
+from types import MappingProxyType
 
 from .artifact import first_line, refused
-from .carve import carved
-from .launch import DISASSEMBLER, OPTIONS, content_of, limit_s, memory_file
+from .carve import carved, codes_of
+from .elf import read_elf
+from .errors import KneckError
+from .launch import (
+    DISASSEMBLER,
+    NOTED_OPCODES,
+    OPTIONS,
+    QUICK,
+    WITHOUT_ENCODINGS,
+    content_of,
+    limit_s,
+    memory_file,
+)
 from .listing import Function
 from .sass_lines import Reader
 from .tools import find_tool, find_tools
@@ -26,12 +38,17 @@ _PIECE_BYTES = 1 << 20
 _INSTRUCTION_START = "\n        /*"  # both tools indent like this; text before it is complete
 
 
-def stream_functions(pieces: Iterable[str], path: str = "<text>") -> Iterator[Function]:
+def stream_functions(
+    pieces: Iterable[str],
+    path: str = "<text>",
+    codes: Mapping[str, memoryview] = MappingProxyType({}),
+) -> Iterator[Function]:
     """Parse a listing that comes in pieces, as nvdisasm and cuobjdump write it on Unix.
 
     A function is given as soon as the next one starts. Code that kneck does not read is left out.
+    `codes` are the encodings of functions by name, for a text that prints none.
     """
-    reader = Reader(path)
+    reader = Reader(path, codes)
     held = ""
     for piece in pieces:
         held += piece
@@ -45,19 +62,26 @@ def stream_functions(pieces: Iterable[str], path: str = "<text>") -> Iterator[Fu
 
 
 def stream_cubin(
-    place: str, path: str, arch: str, symbols: Sequence[int] = (), names: Collection[str] = ()
+    place: str,
+    path: str,
+    arch: str,
+    symbols: Sequence[int] = (),
+    names: Collection[str] = (),
+    is_quick: bool = False,
 ) -> Generator[Function, None, None]:
     """Disassemble a cubin at a place and give its functions; `path` names it in errors.
 
     `symbols` restricts it to the functions with these indices in the symbol table, whose names are
-    `names`. The next disassembler is asked where one refuses the cubin before its first function.
+    `names`. With `is_quick` the disassembler leaves its data-flow analysis out; a function that
+    turns out to need it is read again. The next disassembler is asked where one refuses the cubin
+    before its first function.
     Raises KneckError where all refuse it, or one stops after some functions.
     """
     restriction = ["-fun", ",".join(str(index) for index in symbols)] if symbols else []
     refusals = []
     for tool in find_tools(DISASSEMBLER):
-        command = [tool.path, *OPTIONS, *restriction]
-        for functions in _ways(command, os.path.abspath(place), path, names if symbols else ()):
+        command = [tool.path, *restriction]
+        for functions in _ways(command, os.path.abspath(place), path, names, is_quick):
             try:
                 first = next(functions)
             except StopIteration:
@@ -77,19 +101,57 @@ def stream_cubin(
 
 
 def _ways(
-    command: list[str], place: str, path: str, names: Collection[str]
-) -> Iterator[Generator[Function, None, None]]:
-    """Read the named functions alone where that can be, and the whole cubin where it is refused."""
-    if names and PARTS_ALONE:
-        with open(place, "rb") as file:
-            part = carved(memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)), names)
-        if part is not None:
-            with memory_file("part") as held:
-                held.write(part)
-                del part
-                number = held.fileno()
-                yield _functions_of([*command, f"{_OWN_FILES}/{number}"], path, (number,))
-    yield _functions_of([*command, place], path)
+    command: list[str], place: str, path: str, names: Collection[str], is_quick: bool
+) -> Iterator[Iterator[Function]]:
+    """Read the named functions alone where that can be, and the whole cubin where it is refused.
+
+    Encodings are taken from the cubin itself where every function is found there: the disassembler
+    writes a third of the text without them.
+    """
+    with open(place, "rb") as file:
+        data = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+    try:
+        elf = read_elf(data, path)
+        codes = codes_of(elf)
+    except KneckError:
+        codes = {}  # the disassembler tells what is wrong with it
+    if not names or not codes.keys() >= set(names):
+        yield _functions_of([*command, *OPTIONS, place], path, {})
+        return
+
+    def alone(options: Sequence[str], some: Collection[str]) -> Iterator[Function]:
+        with memory_file("part") as held:
+            held.write(carved(data, elf, some))
+            number = held.fileno()
+            yield from _functions_of([*options, f"{_OWN_FILES}/{number}"], path, codes, (number,))
+
+    options = [*command, *WITHOUT_ENCODINGS]
+    if not PARTS_ALONE:
+        yield _functions_of([*options, place], path, codes)
+        return
+    if is_quick:
+        options.append(QUICK)
+    if len(names) < len(codes):
+        functions = alone(options, names)
+    else:
+        functions = _functions_of([*options, place], path, codes)
+    if is_quick:
+        again = [command[0], *WITHOUT_ENCODINGS]
+        functions = (
+            next(alone(again, (f.name,)), f) if _is_noted(f) else f for f in functions
+        )  # fmt: skip
+    yield functions
+    yield _functions_of([*command, *WITHOUT_ENCODINGS, place], path, codes)
+
+
+def _is_noted(function: Function) -> bool:
+    """Tell whether the data-flow analysis would have told something: not of calls by a name."""
+    return any(
+        i.opcode.startswith(NOTED_OPCODES)
+        and not (i.opcode == "CALL" and any(o.kind == "label" for o in i.operands))
+        for i in function.instructions
+        if i.opcode[0] in "BJCLS"
+    )
 
 
 class _Stopped(Exception):
@@ -101,7 +163,7 @@ class _Stopped(Exception):
 
 
 def _functions_of(
-    command: list[str], path: str, files: tuple[int, ...] = ()
+    command: list[str], path: str, codes: Mapping[str, memoryview], files: tuple[int, ...] = ()
 ) -> Generator[Function, None, None]:
     messages = memory_file("messages")
     process = subprocess.Popen(
@@ -113,7 +175,7 @@ def _functions_of(
     )
     silence = Silence(process, limit_s(command))
     try:
-        yield from stream_functions(_text_of(process, silence), path)
+        yield from stream_functions(_text_of(process, silence), path, codes)
         status = process.wait()
     finally:
         process.kill()

@@ -7,6 +7,9 @@ import gc
 import sys
 
 OFTEN_ENOUGH = 20_000  # instructions; giving back takes as long as analysing a thousand of them
+THOROUGH = (
+    10  # rounds of it; what lives for one function is young, all others take ten times as long
+)
 
 
 class Remains:
@@ -18,6 +21,7 @@ class Remains:
 
     def __init__(self) -> None:
         self.instructions = 0
+        self.rounds = 0
         self._trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if _has_glibc() else None
 
     def add(self, instructions: int) -> None:
@@ -25,7 +29,8 @@ class Remains:
         self.instructions += instructions
         if self.instructions >= OFTEN_ENOUGH:
             self.instructions = 0
-            gc.collect()
+            self.rounds += 1
+            gc.collect(2 if self.rounds % THOROUGH == 0 else 0)
             if self._trim is not None:
                 self._trim(0)
 

@@ -29,8 +29,8 @@ class Unit:
     `place` is where the cubin lies now, `file` what the user called its file, `cubin` its name in
     the file (None where the file is the cubin). `symbols` are the indices of the functions in the
     symbol table, empty for all of them; `names` those that must turn up. A unit of SASS text has no
-    architecture. `file_bytes` is what the disassembler must read. `key` changes with whatever could
-    change the result.
+    architecture. `file_bytes` is what the disassembler must read, `is_quick` tells that it can
+    do so without its data-flow analysis. `key` changes with whatever could change the result.
     """
 
     key: str
@@ -42,6 +42,7 @@ class Unit:
     names: tuple[str, ...]
     is_last: bool
     file_bytes: int = 0
+    is_quick: bool = False
 
 
 @dataclass(frozen=True)

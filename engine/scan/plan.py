@@ -6,12 +6,14 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...parsers.artifact import refuse_old
+from ...parsers.carve import codes_of, is_noted
 from ...parsers.containers import Embedded, extract_into
 from ...parsers.cubin import Cubin, read_cubin
+from ...parsers.elf import read_elf
 from ...parsers.errors import KneckError
 from ...parsers.fatbins import entries, extract_one_by_one
 from ...parsers.generations import sm_number
@@ -21,12 +23,13 @@ from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
-# A part of a cubin: about a second of disassembly, whose start takes a quarter of one.
-PART_CODE_BYTES = 1 << 20
+# A part of a cubin: 1.5 seconds of disassembly, whose start takes a quarter of one, and 150 MB.
+PART_CODE_BYTES = 3 << 19
 # cuobjdump holds what it unpacks, several times the file.
 LARGE_CONTAINER_BYTES = 32 << 20
 PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
 Item = Unit | Remark
+Part = tuple[tuple[int, ...], tuple[str, ...], bool]  # symbols, names, whether it is quick to read
 
 
 class Planner:
@@ -163,33 +166,48 @@ class Planner:
             yield Remark(skipped_row(shown, label, error.what))
             return
         digest, size = hashlib.sha256(data).hexdigest(), len(data)
-        del data
+        codes = codes_of(read_elf(data, shown))
+        parts = list(self._parts(cubin, codes))
+        del data, codes
         if not cubin.records and self.options.kernel is None:
             yield Remark(cubin_row(shown, label, cubin.arch))  # data only
-        parts = list(self._parts(cubin))
-        for index, (symbols, names) in enumerate(parts):
+        for index, (symbols, names, is_quick) in enumerate(parts):
             key = self._key(digest, shown, label, symbols)
             is_last = index == len(parts) - 1
-            yield Unit(key, shown, place, label, cubin.arch, symbols, names, is_last, size)
+            yield Unit(
+                key, shown, place, label, cubin.arch, symbols, names, is_last, size, is_quick
+            )  # fmt: skip
 
-    def _parts(self, cubin: Cubin) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
-        """Cut a cubin into parts of neighbouring functions."""
+    def _parts(self, cubin: Cubin, codes: Mapping[str, memoryview]) -> Iterator[Part]:
+        """Cut a cubin into parts of functions, in their order.
+
+        In a large one those that need the disassembler's analysis are kept apart from the others.
+        """
         names = [record.name for record in cubin.records]
         if self.options.kernel is not None:
             chosen = set(find_name(self.options.kernel, cubin.kernels))
             names = [name for name in names if name in chosen]
         if not names:
             return
-        everything = len(names) == len(cubin.records)
-        small = cubin.code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS
-        if (everything and small) or any(name not in cubin.symbol_of for name in names):
-            yield (), tuple(names)  # all of it, also where a function has no symbol to ask for
+        if any(name not in cubin.symbol_of or name not in codes for name in names):
+            yield (), tuple(names), False  # all of it, also where no symbol can be asked for
             return
-        each = cubin.code_bytes / len(cubin.records)
-        most = max(1, min(PART_FUNCTIONS, int(PART_CODE_BYTES / max(each, 1))))
-        for start in range(0, len(names), most):
-            part = names[start : start + most]
-            yield tuple(sorted(cubin.symbol_of[name] for name in part)), tuple(part)
+        noted = {name for name in names if is_noted(codes[name])}
+        everything = len(names) == len(cubin.records)
+        if everything and cubin.code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS:
+            yield (), tuple(names), not noted
+            return
+        waiting: dict[bool, tuple[list[str], int]] = {}
+        for name in names:
+            is_quick = name not in noted
+            part, size = waiting.get(is_quick, ([], 0))
+            size += len(codes[name])
+            if part and (size > PART_CODE_BYTES or len(part) == PART_FUNCTIONS):
+                yield _part(cubin, part, is_quick)
+                part, size = [], len(codes[name])
+            waiting[is_quick] = ([*part, name], size)
+        for is_quick, (part, _) in waiting.items():
+            yield _part(cubin, part, is_quick)
 
     def _is_wanted(self, arch: str) -> bool:
         wanted = self.options.arch
@@ -199,3 +217,7 @@ class Planner:
         handle, path = tempfile.mkstemp(dir=self.folder, suffix=".cubin")
         os.close(handle)
         return path
+
+
+def _part(cubin: Cubin, names: Sequence[str], is_quick: bool) -> Part:
+    return tuple(sorted(cubin.symbol_of[name] for name in names)), tuple(names), is_quick

@@ -21,7 +21,6 @@ from .plan import Item
 from .work import Worker
 
 AHEAD = 8  # units per process that may wait for an earlier one; their rows are on the disk
-FEW_COLLECTIONS = 100_000
 
 _worker: Worker | None = None
 
@@ -35,7 +34,7 @@ def start_process(
         os.setsid()  # an interrupt from the terminal is for the scan, which then closes `stop`
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
-    gc.set_threshold(FEW_COLLECTIONS)
+    gc.disable()  # `Remains` collects after every few functions
     _worker = Worker(options, journal, turn)
     gc.freeze()  # the knowledge base stays for good; no collection need walk over it
 

@@ -85,7 +85,9 @@ class Worker:
     def _functions(self, unit: Unit) -> Iterator[Function]:
         if unit.arch is None:
             return functions_of(unit.place, self.options)
-        return stream_cubin(unit.place, unit.file, unit.arch, unit.symbols, unit.names)
+        return stream_cubin(
+            unit.place, unit.file, unit.arch, unit.symbols, unit.names, unit.is_quick
+        )
 
     def _records(self, unit: Unit) -> dict[str, ResourceRecord]:
         if unit.arch is None:
