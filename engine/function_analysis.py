@@ -6,7 +6,7 @@ from ..facts.arch_table import ArchTable
 from ..facts.code import Code, CodeLoop, CodeStall
 from ..facts.dep_operands import OperandRules
 from ..facts.dep_table import TableTiming
-from ..facts.dependence_facts import dependence_facts
+from ..facts.dependence_facts import asks_for_stalls, dependence_facts
 from ..facts.dependences import Dependences, dependences
 from ..facts.kernel import Kernel, analyse, kernel_facts
 from ..facts.loop_linear import Known
@@ -28,7 +28,8 @@ def analyse_function(
     """Analyse one function by itself: no file and no device is named in the result.
 
     `timing` is what `timing_of` gives for the table; it remembers answers across functions. Facts
-    that are not `wanted`, and work that only they need, may be left out; likewise `mix`.
+    that are not `wanted`, and work that only they need, may be left out; likewise `mix`. Where no
+    `stalls` are asked for by name, only those that could be shorter are given.
     """
     kernel = analyse(function, table, operands, known)
     loop = _dependences(kernel, table, timing or timing_of(table))
@@ -46,7 +47,7 @@ def analyse_function(
         loop=_loop(kernel),
         flop_shares_known=kernel.tile is not None and bool(kernel.tile.flop_fractions),
         mix=tuple(kernel.mix) if "mix" in wanted else (),
-        stalls=_stalls(loop),
+        stalls=_stalls(loop, wanted),
         facts=tuple(fact for facts, _ in parts for fact in facts),
         missing=tuple(gap for _, gaps in parts for gap in gaps),
         records=records,
@@ -76,8 +77,10 @@ def _loop(kernel: Kernel) -> CodeLoop | None:
     )
 
 
-def _stalls(found: Dependences | None) -> tuple[CodeStall, ...]:
-    rows = found.rows if found is not None else None
+def _stalls(found: Dependences | None, wanted: Wanted) -> tuple[CodeStall, ...]:
+    if found is None:
+        return ()
+    rows = found.rows if asks_for_stalls(wanted) else found.loose_rows
     return tuple(
         CodeStall(r.mnemonic, r.stall, r.count, r.independent, r.required, r.reducible_cycles)
         for r in rows or ()

@@ -49,9 +49,9 @@ def constraints(steps: Steps, positions: Iterable[int]) -> list[Constraint]:
     reach = steps.timing.reach
     found: list[Constraint] = []
     for start in _binding(steps, sorted(wanted)):
-        found += _from(steps, start, reach)
+        found += constraints_from(steps, start, reach)
     for start in sorted(_before(steps, wanted, reach)):
-        found += [c for c in _from(steps, start, reach) if not wanted.isdisjoint(c.path)]
+        found += [c for c in constraints_from(steps, start, reach) if not wanted.isdisjoint(c.path)]
     return found
 
 
@@ -97,7 +97,7 @@ def _before(steps: Steps, positions: set[int], reach: int) -> set[int]:
     return reached
 
 
-def _from(steps: Steps, start: int, reach: int) -> list[Constraint]:
+def constraints_from(steps: Steps, start: int, reach: int) -> list[Constraint]:
     """Walk every path from an instruction until nothing depends on it any more."""
     at, made, ends, limit = steps.at, steps.made, steps.block_ends, steps.at(start).reach
     found: list[Constraint] = []

@@ -8,11 +8,11 @@ and each of them alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
-from .dep_constraints import Constraint, constraints
+from .dep_constraints import Constraint, constraints, constraints_from
 from .dep_steps import Steps
 
 
@@ -67,16 +67,84 @@ def stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
     touching = _touching(found)
     needed = _shortened(steps, movable, found, touching)
     by_data = _slack_alone(steps, movable, found, touching)
-    return [
-        Stall(
-            position,
-            steps.at(position).instruction.address,
-            steps.at(position).stall,
-            needed[position],
-            by_data[position] > 0,
-        )
-        for position in movable
+    return [_stall(steps, p, needed[p], by_data[p] > 0) for p in movable]
+
+
+def _stall(steps: Steps, position: int, required: int, is_independent: bool) -> Stall:
+    step = steps.at(position)
+    return Stall(position, step.instruction.address, step.stall, required, is_independent)
+
+
+def loose_stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
+    """Find the stalls that could be shorter: those of `stalls` with slack, at less cost.
+
+    Most stalls are held by a constraint that leaves no room on its path; one is looked for from
+    the nearest instruction on. Only what touches the others is then worked out in full.
+    """
+    known: dict[int, list[Constraint]] = {}
+
+    def asked_by(start: int) -> list[Constraint]:
+        if start not in known:
+            known[start] = constraints_from(steps, start, steps.timing.reach)
+        return known[start]
+
+    held: set[int] = set()
+    loose: list[int] = []
+    for position in sorted(positions):
+        step = steps.at(position)
+        if not step.is_movable or step.stall == step.least or position in held:
+            continue
+        for start in _in_block_before(steps, position):
+            if start not in known:
+                for constraint in asked_by(start):
+                    if constraint.cycles >= constraint.now:
+                        held.update(constraint.path)
+                if position in held:
+                    break
+        else:
+            loose.append(position)
+    loose = [position for position in loose if position not in held]
+    apart = set(loose)
+    found = [
+        constraint
+        for start in sorted(_all_before(steps, loose))
+        for constraint in asked_by(start)
+        if not apart.isdisjoint(constraint.path)
     ]
+    touching = _touching(found)
+    needed = _shortened(steps, loose, found, touching)
+    by_data = _slack_alone(steps, loose, found, touching)
+    return [
+        _stall(steps, position, needed[position], by_data[position] > 0)
+        for position in loose
+        if needed[position] < steps.at(position).stall
+    ]
+
+
+def _in_block_before(steps: Steps, position: int) -> Iterator[int]:
+    """Give an instruction and those before it in its block whose latency may reach behind it."""
+    block = steps.flow.block_of[position]
+    first, least = steps.flow.blocks[block].first, steps.sums(block)[1]
+    for start in range(position, first - 1, -1):
+        passed = least[position - first] - least[start - first]
+        if passed >= steps.timing.reach:
+            return
+        if passed < steps.at(start).reach:
+            yield start
+
+
+def _all_before(steps: Steps, positions: Iterable[int]) -> set[int]:
+    """Give instructions and those on all ways to them whose latency may reach behind them."""
+    nearest = dict.fromkeys(positions, 0)
+    waiting = list(nearest)
+    while waiting:
+        position = waiting.pop()
+        for before in steps.preceding(position):
+            passed = nearest[position] + steps.at(before).least
+            if passed < nearest.get(before, steps.timing.reach):
+                nearest[before] = passed
+                waiting.append(before)
+    return set(nearest)
 
 
 def _touching(found: Sequence[Constraint]) -> Touching:

@@ -89,6 +89,14 @@ class Steps:
             found = self._following[position] = self._followers(position)
         return found
 
+    def preceding(self, position: int) -> list[int]:
+        """Give the positions that may execute just before one; lanes that disagree are left out."""
+        block = self.flow.block_of[position]
+        if position > self.flow.blocks[block].first:
+            return [position - 1]
+        edges = self.flow.predecessors[block]
+        return [self.flow.blocks[e.source].end - 1 for e in edges if e.kind != "divergent"]
+
     def sums(self, block: int) -> tuple[list[int], list[int]]:
         """Give sums of the stalls of a block as they are, and of the least ones.
 

@@ -54,12 +54,19 @@ def dependence_facts(
     if "tile.cycles" in wanted and found.issue_cycles is not None:
         loop = at_addresses([tile.loop.first, tile.loop.last])
         facts.append(Fact("tile.cycles", found.issue_cycles, "cycles", loop))
-    for opcode, rows in _by_opcode(found.rows or ()):
+    for opcode, rows in _by_opcode(found.rows or ()) if asks_for_stalls(wanted) else ():
         name = f"stalls.{opcode}.reducible_cycles"
         if name in wanted:
             where = at_addresses([a for row in rows for a in row.reducible_addresses])
             facts.append(Fact(name, sum(row.reducible_cycles for row in rows), "cycles", where))
     return facts, []
+
+
+def asks_for_stalls(wanted: Wanted) -> bool:
+    """Tell whether somebody asks for the stalls of an opcode by name, also where none is loose."""
+    if not isinstance(wanted, frozenset):
+        return "stalls" in wanted
+    return any(name.startswith("stalls.") for name in wanted)
 
 
 def _chain(name: str, chain: Chain) -> Fact:

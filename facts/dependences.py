@@ -7,7 +7,7 @@ from functools import cached_property
 from ..parsers.collector import collector_paused
 from .dep_chain import Chain, chains
 from .dep_sequence import once, ordinary_sequence
-from .dep_stalls import Stall, StallRow, stall_rows, stalls
+from .dep_stalls import Stall, StallRow, loose_stalls, stall_rows, stalls
 from .dep_steps import Step, Steps
 from .dep_timing import Timing
 from .dep_waits import InFlight, Wait, loads_in_flight, staged_stores, waits
@@ -66,10 +66,29 @@ class Dependences:
         """Give the stall that each fixed-latency instruction has and needs."""
         if not self.has_control:
             return None
-        blocks = [self._flow.blocks[block] for block in self._tile.loop.blocks]
-        inside = [p for span in blocks for p in range(span.first, span.end)]
         with collector_paused():
-            return tuple(stalls(self._steps, inside))
+            return tuple(stalls(self._steps, self._inside))
+
+    @property
+    def _inside(self) -> list[int]:
+        blocks = [self._flow.blocks[block] for block in self._tile.loop.blocks]
+        return [p for span in blocks for p in range(span.first, span.end)]
+
+    @cached_property
+    def loose(self) -> tuple[Stall, ...] | None:
+        """Give those of the stalls that could be shorter, without working out the others."""
+        if not self.has_control:
+            return None
+        with collector_paused():
+            return tuple(loose_stalls(self._steps, self._inside))
+
+    @cached_property
+    def loose_rows(self) -> tuple[StallRow, ...] | None:
+        """Group the stalls that could be shorter by mnemonic and count."""
+        if self.loose is None:
+            return None
+        instructions = self._flow.function.instructions
+        return tuple(stall_rows(self.loose, instructions, self._executions))
 
     @cached_property
     def rows(self) -> tuple[StallRow, ...] | None:

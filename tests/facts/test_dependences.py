@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kneck.facts.control_flow import control_flow
@@ -10,7 +12,16 @@ from kneck.facts.dep_stalls import Stall, stalls
 from kneck.facts.dep_steps import Steps
 from kneck.facts.dep_table import TableTiming
 
-from .flow_listings import KERNELS, dependences_of, only, operands, sass, table
+from .flow_listings import (
+    KERNELS,
+    dependences_of,
+    functions,
+    only,
+    operands,
+    sass,
+    table,
+    tile_of,
+)
 
 # What an instruction reads and writes
 
@@ -291,6 +302,18 @@ def test_a_loosened_kernel_shows_its_slack() -> None:
     assert untouched.issue_cycles is not None and found.issue_cycles is not None
     added = found.issue_cycles - untouched.issue_cycles
     assert 0.95 * added < row.reducible_cycles <= added
+
+
+SOME = sorted([*KERNELS.glob("loosened/*.cubin"), *KERNELS.glob("cubin/[ceirs]*.sm_86.cubin")])
+
+
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+def test_the_loose_stalls_alone_are_those_of_all(path: Path) -> None:
+    stem, arch, _ = path.name.split(".")
+    for function in functions(stem, arch, path.parent.name).values():
+        if tile_of(function) is not None:
+            found = dependences_of(function)
+            assert found.loose == tuple(stall for stall in found.stalls or () if stall.slack)
 
 
 def test_what_the_pipe_takes_anyway_is_no_slack() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kneck.facts.control_flow import control_flow
 from kneck.facts.dep_operands import Accesses
-from kneck.facts.dep_stalls import Stall, stalls
+from kneck.facts.dep_stalls import Stall, loose_stalls, stalls
 from kneck.facts.dep_steps import Steps
 from kneck.facts.dep_table import TableTiming
 
@@ -24,7 +24,9 @@ def analysed(program: Sequence[Op]) -> list[Stall]:
     function = sass(listing(program))
     accesses = Accesses(function.instructions, operands())
     steps = Steps(control_flow(function), accesses, TableTiming(table(), function.arch))
-    return stalls(steps, range(len(program)))
+    found = stalls(steps, range(len(program)))
+    assert loose_stalls(steps, range(len(program))) == [stall for stall in found if stall.slack]
+    return found
 
 
 def shortened(program: Sequence[Op], found: Sequence[Stall]) -> list[Op]:
