@@ -20,7 +20,7 @@ from .knowledge import Setting
 from .target import Opened
 
 KIND = "code"
-FORMAT = 9  # raised when the records change
+FORMAT = 10  # raised when the records change
 MOST_KEPT = 400
 ROOMS = ("facts", "facts/emulator", "parsers")
 RECORDS = Records(

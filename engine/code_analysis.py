@@ -7,14 +7,18 @@ from dataclasses import replace
 from ..facts.arch_table import ArchTable
 from ..facts.code import Code
 from ..facts.known import known_at_launch
+from ..facts.model import Fact, Source
 from ..facts.problem import Problem
 from ..parsers.artifact import Artifact
 from ..parsers.choose import select_function
+from ..parsers.listing import Function, Listing
 from .code_work import with_work
 from .function_analysis import analyse_function
 from .knowledge import Setting, choose_device, limiting_architecture
 from .launch_emulation import Launched
 from .target import Opened
+
+SHOWN_LINES = 4
 
 
 def analyse_code(
@@ -42,5 +46,21 @@ def launched_code(
     records = tuple(r for r in artifact.resources if r.name == function.name)
     found = analyse_function(function, table, setting.hardware.operands, known, records)
     id = device.id if device is not None else None
-    found = replace(found, sha256=artifact.sha256, device=id)
+    unread = unparsed_lines(artifact.listing, function)
+    found = replace(found, sha256=artifact.sha256, device=id, facts=(*found.facts, unread))
     return found, Launched(function, opened.path, request, problem, device, architecture)
+
+
+def unparsed_lines(listing: Listing, function: Function) -> Fact:
+    """Count the lines of a function that have an address and are no instruction that was read."""
+    ends = (other.line for other in listing.functions if other.line > function.line)
+    end = min(ends, default=None)
+    lines = [
+        line
+        for line, _ in listing.unknown_lines
+        if line >= function.line and (end is None or line < end)
+    ]
+    where = ", ".join(str(line) for line in lines[:SHOWN_LINES])
+    more = f" and {len(lines) - SHOWN_LINES} more" if len(lines) > SHOWN_LINES else ""
+    source = Source("sass", f"{listing.path}, lines: {where or 'none'}{more}")
+    return Fact("kernel.unparsed_lines", len(lines), "lines", source)
