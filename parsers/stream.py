@@ -108,12 +108,12 @@ def _ways(
     Encodings are taken from the cubin itself where every function is found there: the disassembler
     writes a third of the text without them.
     """
-    with open(place, "rb") as file:
-        data = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
     try:
+        with open(place, "rb") as file:
+            data = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
         elf = read_elf(data, path)
         codes = codes_of(elf)
-    except KneckError:
+    except (KneckError, OSError, ValueError):  # ValueError: it is empty
         codes = {}  # the disassembler tells what is wrong with it
     if not names or not codes.keys() >= set(names):
         yield _functions_of([*command, *OPTIONS, place], path, {})
