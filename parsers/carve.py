@@ -29,6 +29,11 @@ def codes_of(elf: Elf) -> dict[str, memoryview]:
     return codes if len(codes) == len(found) else {}
 
 
+def has_debugging(elf: Elf) -> bool:
+    """Tell whether it carries lines or variables of its source, often most of a cubin."""
+    return any(section.name.startswith(_LEFT_OUT) for section in elf.sections)
+
+
 def is_noted(code: memoryview) -> bool:
     """Tell whether an instruction is among those that the disassembler notes something on."""
     words = code[: len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES].cast("H")

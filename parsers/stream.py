@@ -15,7 +15,7 @@ from mmap import ACCESS_READ, mmap
 from types import MappingProxyType
 
 from .artifact import first_line, refused
-from .carve import carved, codes_of
+from .carve import carved, codes_of, has_debugging
 from .elf import read_elf
 from .errors import KneckError
 from .launch import (
@@ -131,7 +131,7 @@ def _ways(
         return
     if is_quick:
         options.append(QUICK)
-    if len(names) < len(codes):
+    if len(names) < len(codes) or has_debugging(elf):
         functions = alone(options, names)
     else:
         functions = _functions_of([*options, place], path, codes)

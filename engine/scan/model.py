@@ -29,8 +29,8 @@ class Unit:
     `place` is where the cubin lies now, `file` what the user called its file, `cubin` its name in
     the file (None where the file is the cubin). `symbols` are the indices of the functions in the
     symbol table, empty for all of them; `names` those that must turn up. A unit of SASS text has no
-    architecture. `file_bytes` is what the disassembler must read, `is_quick` tells that it can
-    do so without its data-flow analysis. `key` changes with whatever could change the result.
+    architecture. `is_large` tells that reading it takes much memory, `is_quick` that the
+    disassembler needs no data-flow analysis. `key` changes with whatever could change the result.
     """
 
     key: str
@@ -41,7 +41,7 @@ class Unit:
     symbols: tuple[int, ...]
     names: tuple[str, ...]
     is_last: bool
-    file_bytes: int = 0
+    is_large: bool = False
     is_quick: bool = False
 
 

@@ -18,13 +18,16 @@ from ...parsers.errors import KneckError
 from ...parsers.fatbins import entries, extract_one_by_one
 from ...parsers.generations import sm_number
 from ...parsers.names import find_name
+from ...parsers.stream import PARTS_ALONE
 from .archive import members
 from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
-# A part of a cubin: 1.5 seconds of disassembly, whose start takes a quarter of one, and 150 MB.
-PART_CODE_BYTES = 3 << 19
+# A part of a cubin: a second of disassembly, whose start takes a quarter of one, and 130 MB.
+PART_CODE_BYTES = 1 << 20
+LARGE_FUNCTION_BYTES = 1 << 18  # of code; its analysis takes 100 MB
+LARGE_BYTES = 4 << 20  # of a cubin that is read whole, which takes several times as much
 # cuobjdump holds what it unpacks, several times the file.
 LARGE_CONTAINER_BYTES = 32 << 20
 PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
@@ -168,14 +171,17 @@ class Planner:
         digest, size = hashlib.sha256(data).hexdigest(), len(data)
         codes = codes_of(read_elf(data, shown))
         parts = list(self._parts(cubin, codes))
+        sizes = {name: len(code) for name, code in codes.items()}
         del data, codes
         if not cubin.records and self.options.kernel is None:
             yield Remark(cubin_row(shown, label, cubin.arch))  # data only
         for index, (symbols, names, is_quick) in enumerate(parts):
             key = self._key(digest, shown, label, symbols)
-            is_last = index == len(parts) - 1
+            is_last, is_large = index == len(parts) - 1, size >= LARGE_BYTES
+            if PARTS_ALONE and sizes.keys() >= set(names):
+                is_large = any(sizes[name] >= LARGE_FUNCTION_BYTES for name in names)
             yield Unit(
-                key, shown, place, label, cubin.arch, symbols, names, is_last, size, is_quick
+                key, shown, place, label, cubin.arch, symbols, names, is_last, is_large, is_quick
             )  # fmt: skip
 
     def _parts(self, cubin: Cubin, codes: Mapping[str, memoryview]) -> Iterator[Part]:

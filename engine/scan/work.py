@@ -10,7 +10,7 @@ from pathlib import Path
 from ...parsers.cubin import Cubin, read_cubin
 from ...parsers.errors import KneckError
 from ...parsers.listing import Function, ResourceRecord
-from ...parsers.stream import PARTS_ALONE, stream_cubin
+from ...parsers.stream import stream_cubin
 from .journal import Journal
 from .kernel import Analyst
 from .limit import bounded_time
@@ -18,14 +18,11 @@ from .memory import Remains
 from .model import Row, ScanOptions, Unit, error_row
 from .text import functions_of
 
-# The disassembler holds several times the file, 150 MB for one of 4 MB and 240 MB for one of 29 MB.
-LARGE_BYTES = 4 << 20
-
 
 class Worker:
     """Does units and leaves their rows in the journal.
 
-    Of the processes that share `turn` one at a time reads a large file, if it has to be read whole.
+    Of the processes that share `turn` one at a time does a large unit.
     """
 
     def __init__(
@@ -43,8 +40,7 @@ class Worker:
 
     def do(self, unit: Unit) -> None:
         """Write the rows of a unit; whatever is wrong with the code is one of them."""
-        is_large = unit.file_bytes >= LARGE_BYTES and not (unit.symbols and PARTS_ALONE)
-        with self.turn if is_large else nullcontext():
+        with self.turn if unit.is_large else nullcontext():
             self.journal.write(unit.key, self._rows(unit))
 
     def _rows(self, unit: Unit) -> Iterator[Row]:
