@@ -104,7 +104,8 @@ def constraints_from(steps: Steps, start: int, reach: int) -> list[Constraint]:
     if start in ends:
         paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
     else:
-        paths = [_Path.up_to_first_met(steps, start)]
+        first = _Path.up_to_first_met(steps, start)
+        paths = [] if first.taken[1:] and first.least >= limit else [first]
     count = len(paths)
     while paths:
         path = paths.pop()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kneck.facts.control_flow import control_flow
+from kneck.facts.dep_constraints import constraints_from
 from kneck.facts.dep_operands import Accesses, register_name
 from kneck.facts.dep_stalls import Stall, stalls
 from kneck.facts.dep_steps import Steps
@@ -302,6 +303,24 @@ def test_a_loosened_kernel_shows_its_slack() -> None:
     assert untouched.issue_cycles is not None and found.issue_cycles is not None
     added = found.issue_cycles - untouched.issue_cycles
     assert 0.95 * added < row.reducible_cycles <= added
+
+
+def test_nothing_depends_on_an_instruction_behind_its_reach() -> None:
+    between = "\n".join(
+        f"[B------:R-:W-:-:S01] IADD3 R{40 + n}, R{80 + n}, 0x1, RZ" for n in range(40)
+    )
+    function = sass(
+        f"""
+        [B------:R-:W0:-:S02] LDG.E R0, [R2.64]
+        {between}
+        [B------:R-:W-:-:S04] FFMA R4, R0, R0, R0
+        [B------:R-:W-:-:S05] EXIT
+        """
+    )
+    accesses = Accesses(function.instructions, operands())
+    timing = TableTiming(table(), function.arch)
+    steps = Steps(control_flow(function), accesses, timing)
+    assert constraints_from(steps, 0, timing.reach) == []
 
 
 SOME = sorted([*KERNELS.glob("loosened/*.cubin"), *KERNELS.glob("cubin/[ceirs]*.sm_86.cubin")])
