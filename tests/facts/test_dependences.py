@@ -307,7 +307,7 @@ def test_a_loosened_kernel_shows_its_slack() -> None:
 
 def test_nothing_depends_on_an_instruction_behind_its_reach() -> None:
     between = "\n".join(
-        f"[B------:R-:W-:-:S01] IADD3 R{40 + n}, R{80 + n}, 0x1, RZ" for n in range(40)
+        f"[B------:R-:W-:-:S04] IADD3 R{40 + n}, R{80 + n}, 0x1, RZ" for n in range(40)
     )
     function = sass(
         f"""
