@@ -220,10 +220,8 @@ class _Flow:
                 elif starts[other] + wait[1] > start:
                     start = starts[other] + wait[1]
             rounds = self.rounds.get(slot) if self.rounds else None
-            if rounds is not None and (rounds.last in carried or rounds.before in carried):
-                carried.add(slot)
-                found.append((slot, start, moving))
-            elif moving:
+            is_moved = rounds is not None and not carried.isdisjoint((rounds.last, rounds.before))
+            if moving or is_moved:
                 carried.add(slot)
                 found.append((slot, start, moving))
         return found

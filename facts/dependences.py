@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from ..parsers.collector import collector_paused
@@ -64,39 +65,37 @@ class Dependences:
     @cached_property
     def stalls(self) -> tuple[Stall, ...] | None:
         """Give the stall that each fixed-latency instruction has and needs."""
-        if not self.has_control:
-            return None
-        with collector_paused():
-            return tuple(stalls(self._steps, self._inside))
-
-    @property
-    def _inside(self) -> list[int]:
-        blocks = [self._flow.blocks[block] for block in self._tile.loop.blocks]
-        return [p for span in blocks for p in range(span.first, span.end)]
+        return self._worked_out(stalls)
 
     @cached_property
     def loose(self) -> tuple[Stall, ...] | None:
         """Give those of the stalls that could be shorter, without working out the others."""
+        return self._worked_out(loose_stalls)
+
+    def _worked_out(
+        self, find: Callable[[Steps, list[int]], list[Stall]]
+    ) -> tuple[Stall, ...] | None:
         if not self.has_control:
             return None
+        blocks = [self._flow.blocks[block] for block in self._tile.loop.blocks]
+        inside = [p for span in blocks for p in range(span.first, span.end)]
         with collector_paused():
-            return tuple(loose_stalls(self._steps, self._inside))
+            return tuple(find(self._steps, inside))
 
     @cached_property
     def loose_rows(self) -> tuple[StallRow, ...] | None:
         """Group the stalls that could be shorter by mnemonic and count."""
-        if self.loose is None:
-            return None
-        instructions = self._flow.function.instructions
-        return tuple(stall_rows(self.loose, instructions, self._executions))
+        return self._grouped(self.loose)
 
     @cached_property
     def rows(self) -> tuple[StallRow, ...] | None:
         """Group the stalls by mnemonic and count."""
-        if self.stalls is None:
+        return self._grouped(self.stalls)
+
+    def _grouped(self, found: tuple[Stall, ...] | None) -> tuple[StallRow, ...] | None:
+        if found is None:
             return None
-        instructions = self._flow.function.instructions
-        return tuple(stall_rows(self.stalls, instructions, self._executions))
+        return tuple(stall_rows(found, self._flow.function.instructions, self._executions))
 
     @cached_property
     def _chains(self) -> tuple[Chain, Chain]:

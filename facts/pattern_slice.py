@@ -76,7 +76,7 @@ class _Pass:
         flow = self.flow
         before: dict[int, list[int]] = {}
         for block in flow.reachable:
-            for target in self._following(block):
+            for target in following(self.scope, block):
                 before.setdefault(target, []).append(block)
         queued = set(flow.reachable)
         waiting = sorted(-block for block in queued)
@@ -96,13 +96,10 @@ class _Pass:
                 needed.setdefault(line.block, []).append(seed or Needed(line, access, _NONE))
         return needed
 
-    def _following(self, block: int) -> list[int]:
-        return following(self.scope, block)
-
     def _grows(self, block: int) -> bool:
         """Go through a block from its end; tell whether more matters at its start than before."""
         matters: set[int] = set()
-        for target in self._following(block):
+        for target in following(self.scope, block):
             matters |= self.entering.get(target, _NONE)
         span = self.flow.blocks[block]
         instructions = self.flow.function.instructions

@@ -80,14 +80,14 @@ def stream_cubin(
     restriction = ["-fun", ",".join(str(index) for index in symbols)] if symbols else []
     refusals = []
     for tool in find_tools(DISASSEMBLER):
-        command = [tool.path, *restriction]
+        command, told = [tool.path, *restriction], ""
         for functions in _ways(command, os.path.abspath(place), path, names, is_quick):
             try:
                 first = next(functions)
             except StopIteration:
                 return
             except _Stopped as stopped:
-                refusals.append(stopped.told)
+                told = stopped.told
                 continue
             yield first
             try:
@@ -95,9 +95,10 @@ def stream_cubin(
             except _Stopped as stopped:
                 raise refused(path, arch, stopped.told) from None
             return
+        refusals.append(told)  # of the whole cubin, which is read last
     if not refusals:
         find_tool(DISASSEMBLER)
-    raise refused(path, arch, refusals[-1])
+    raise refused(path, arch, refusals[0])
 
 
 def _ways(
@@ -129,19 +130,17 @@ def _ways(
     if not PARTS_ALONE:
         yield _functions_of([*options, place], path, codes)
         return
+    whole = [*options, place]
+    is_cut = len(names) < len(codes) or has_debugging(elf)
     if is_quick:
         options.append(QUICK)
-    if len(names) < len(codes) or has_debugging(elf):
-        functions = alone(options, names)
-    else:
-        functions = _functions_of([*options, place], path, codes)
-    if is_quick:
+    if is_cut or is_quick:
+        some = alone(options, names) if is_cut else _functions_of([*options, place], path, codes)
         again = [command[0], *WITHOUT_ENCODINGS]
-        functions = (
-            next(alone(again, (f.name,)), f) if _is_noted(f) else f for f in functions
+        yield (
+            next(alone(again, (f.name,)), f) if is_quick and _is_noted(f) else f for f in some
         )  # fmt: skip
-    yield functions
-    yield _functions_of([*command, *WITHOUT_ENCODINGS, place], path, codes)
+    yield _functions_of(whole, path, codes)
 
 
 def _is_noted(function: Function) -> bool:
@@ -150,7 +149,6 @@ def _is_noted(function: Function) -> bool:
         i.opcode.startswith(NOTED_OPCODES)
         and not (i.opcode == "CALL" and any(o.kind == "label" for o in i.operands))
         for i in function.instructions
-        if i.opcode[0] in "BJCLS"
     )
 
 

@@ -7,9 +7,7 @@ import gc
 import sys
 
 OFTEN_ENOUGH = 20_000  # instructions; giving back takes as long as analysing a thousand of them
-THOROUGH = (
-    10  # rounds of it; what lives for one function is young, all others take ten times as long
-)
+THOROUGH = 10  # rounds between those that look at old objects too, which take ten times as long
 
 
 class Remains:

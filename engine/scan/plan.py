@@ -211,7 +211,8 @@ class Planner:
             if part and (size > PART_CODE_BYTES or len(part) == PART_FUNCTIONS):
                 yield _part(cubin, part, is_quick)
                 part, size = [], len(codes[name])
-            waiting[is_quick] = ([*part, name], size)
+            part.append(name)
+            waiting[is_quick] = (part, size)
         for is_quick, (part, _) in waiting.items():
             yield _part(cubin, part, is_quick)
 
