@@ -72,7 +72,11 @@ def read_cubin(data: bytes, path: str, reserve_bytes: Mapping[str, int] | None =
 
     `reserve_bytes` as for `parse_resources`. Raises KneckError for damaged files.
     """
-    elf = read_elf(data, path)
+    return cubin_of(read_elf(data, path), path, reserve_bytes)
+
+
+def cubin_of(elf: Elf, path: str, reserve_bytes: Mapping[str, int] | None = None) -> Cubin:
+    """Do the same with what `read_elf` gave."""
     arch = architecture(elf)
     common = _by_symbol(elf)
     reserve = _reserve(elf, arch, reserve_bytes or {})

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from ...parsers.errors import KneckError, Place
@@ -18,6 +18,7 @@ from ...parsers.record import dataclass
 from .model import Row
 
 _PART = re.compile(r"[0-9a-f]{64}\.jsonl|\.[0-9a-f]{64}\.\d+")
+_KERNEL = re.compile(r'[{,]"kernel":("(?:[^"\\]|\\.)*")')  # the first is the key of the row
 _WORK = "cubins"
 
 
@@ -82,6 +83,16 @@ class Journal:
             for line in file:
                 row: Row = json.loads(line)
                 yield row
+
+    def rows_of(self, key: str, kernels: Collection[str]) -> Iterator[Row]:
+        """Read the rows about some kernels only, without taking the others apart."""
+        names = {json.dumps(kernel) for kernel in kernels}
+        with open(self._path(key), encoding="ascii") as file:
+            for line in file:
+                found = _KERNEL.search(line)
+                if found is not None and found[1] in names:
+                    row: Row = json.loads(line)
+                    yield row
 
     def _path(self, key: str) -> str:
         return os.path.join(self.folder, f"{key}.jsonl")

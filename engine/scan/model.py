@@ -46,6 +46,30 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Twin:
+    """A kernel `name` whose code is that of `original`, which the unit of the key reads."""
+
+    name: str
+    original: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Kernels of one cubin that an earlier unit of the scan reads under other names or places.
+
+    The other fields as in `Unit`.
+    """
+
+    file: str
+    place: str
+    cubin: str | None
+    arch: str
+    twins: tuple[Twin, ...]
+    is_last: bool = True
+
+
+@dataclass(frozen=True)
 class Remark:
     """Something that is written as it is: a file that cannot be read, code that is passed over."""
 

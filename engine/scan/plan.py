@@ -6,13 +6,13 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...parsers.artifact import refuse_old
-from ...parsers.carve import codes_of, is_noted
+from ...parsers.carve import codes_of
 from ...parsers.containers import Embedded, extract_into
-from ...parsers.cubin import Cubin, read_cubin
+from ...parsers.cubin import Cubin, cubin_of
 from ...parsers.elf import read_elf
 from ...parsers.errors import KneckError
 from ...parsers.fatbins import entries, extract_one_by_one
@@ -20,29 +20,30 @@ from ...parsers.generations import sm_number
 from ...parsers.names import find_name
 from ...parsers.stream import PARTS_ALONE
 from .archive import members
-from .model import Remark, ScanOptions, Unit, cubin_row, error_row, skipped_row
+from .model import Remark, ScanOptions, Twins, Unit, cubin_row, error_row, skipped_row
+from .parts import Originals, parts_of
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
-# A part of a cubin: a second of disassembly, whose start takes a quarter of one, and 130 MB.
-PART_CODE_BYTES = 1 << 20
 LARGE_FUNCTION_BYTES = 1 << 18  # of code; its analysis takes 100 MB
 LARGE_BYTES = 4 << 20  # of a cubin that is read whole, which takes several times as much
 # cuobjdump holds what it unpacks, several times the file.
 LARGE_CONTAINER_BYTES = 32 << 20
-PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
-Item = Unit | Remark
-Part = tuple[tuple[int, ...], tuple[str, ...], bool]  # symbols, names, whether it is quick to read
+Item = Unit | Twins | Remark
 
 
 class Planner:
     """Finds the work; extracted cubins stay in `folder` until `release` is told they are done."""
 
-    def __init__(self, options: ScanOptions, stamp: str, folder: Path) -> None:
+    def __init__(
+        self, options: ScanOptions, stamp: str, folder: Path, reserve_bytes: Mapping[str, int]
+    ) -> None:
         self.options = options
         self.stamp = stamp
         self.folder = folder
+        self.reserve_bytes = reserve_bytes
         self.files = 0
+        self._originals = Originals()
 
     def items(self, paths: tuple[str, ...]) -> Iterator[Item]:
         """Give all units and remarks in the order of the output."""
@@ -59,10 +60,10 @@ class Planner:
                 reason = (error.strerror or str(error)).lower()
                 yield Remark(error_row(found.shown, None, f"cannot read it: {reason}", None))
 
-    def release(self, unit: Unit) -> None:
+    def release(self, item: Unit | Twins) -> None:
         """Delete an extracted cubin after its last part."""
-        place = Path(unit.place)
-        if unit.is_last and self.folder in place.parents:
+        place = Path(item.place)
+        if item.is_last and self.folder in place.parents:
             place.unlink(missing_ok=True)
 
     def _file(self, found: Found) -> Iterator[Item]:
@@ -149,7 +150,7 @@ class Planner:
         """A cubin of our own: deleted by `release`, or here where there is nothing to do in it."""
         has_work = False
         for item in self._cubin(str(file), shown, label):
-            has_work = has_work or isinstance(item, Unit)
+            has_work = has_work or not isinstance(item, Remark)
             yield item
         if not has_work:
             file.unlink(missing_ok=True)
@@ -157,7 +158,8 @@ class Planner:
     def _cubin(self, place: str, shown: str, label: str | None) -> Iterator[Item]:
         data = Path(place).read_bytes()
         try:
-            cubin = read_cubin(data, shown)
+            elf = read_elf(data, shown)
+            cubin = cubin_of(elf, shown, self.reserve_bytes)
         except KneckError as error:
             yield Remark(error_row(shown, label, error.what, error.help))
             return
@@ -169,52 +171,33 @@ class Planner:
             yield Remark(skipped_row(shown, label, error.what))
             return
         digest, size = hashlib.sha256(data).hexdigest(), len(data)
-        codes = codes_of(read_elf(data, shown))
-        parts = list(self._parts(cubin, codes))
+        codes = codes_of(elf)
+        own, twins = self._originals.divide(elf, cubin, self._chosen(cubin), codes)
+        parts = list(parts_of(cubin, list(own), codes))
         sizes = {name: len(code) for name, code in codes.items()}
-        del data, codes
+        del data, elf, codes
         if not cubin.records and self.options.kernel is None:
             yield Remark(cubin_row(shown, label, cubin.arch))  # data only
         for index, (symbols, names, is_quick) in enumerate(parts):
             key = self._key(digest, shown, label, symbols)
-            is_last, is_large = index == len(parts) - 1, size >= LARGE_BYTES
+            self._originals.add(key, own, names)
+            is_last, is_large = index == len(parts) - 1 and not twins, size >= LARGE_BYTES
             if PARTS_ALONE and sizes.keys() >= set(names):
                 is_large = any(sizes[name] >= LARGE_FUNCTION_BYTES for name in names)
             yield Unit(
                 key, shown, place, label, cubin.arch, symbols, names, is_last, is_large, is_quick
             )  # fmt: skip
+        if twins:
+            found = tuple(self._originals.twin(name, mark) for name, mark in twins.items())
+            yield Twins(shown, place, label, cubin.arch, found)
 
-    def _parts(self, cubin: Cubin, codes: Mapping[str, memoryview]) -> Iterator[Part]:
-        """Cut a cubin into parts of functions, in their order.
-
-        In a large one those that need the disassembler's analysis are kept apart from the others.
-        """
+    def _chosen(self, cubin: Cubin) -> list[str]:
+        """Name the functions to read, in their order: with --kernel those that it means."""
         names = [record.name for record in cubin.records]
-        if self.options.kernel is not None:
-            chosen = set(find_name(self.options.kernel, cubin.kernels))
-            names = [name for name in names if name in chosen]
-        if not names:
-            return
-        if any(name not in cubin.symbol_of or name not in codes for name in names):
-            yield (), tuple(names), False  # all of it, also where no symbol can be asked for
-            return
-        noted = {name for name in names if is_noted(codes[name])}
-        everything = len(names) == len(cubin.records)
-        if everything and cubin.code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS:
-            yield (), tuple(names), not noted
-            return
-        waiting: dict[bool, tuple[list[str], int]] = {}
-        for name in names:
-            is_quick = name not in noted
-            part, size = waiting.get(is_quick, ([], 0))
-            size += len(codes[name])
-            if part and (size > PART_CODE_BYTES or len(part) == PART_FUNCTIONS):
-                yield _part(cubin, part, is_quick)
-                part, size = [], len(codes[name])
-            part.append(name)
-            waiting[is_quick] = (part, size)
-        for is_quick, (part, _) in waiting.items():
-            yield _part(cubin, part, is_quick)
+        if self.options.kernel is None:
+            return names
+        chosen = set(find_name(self.options.kernel, cubin.kernels))
+        return [name for name in names if name in chosen]
 
     def _is_wanted(self, arch: str) -> bool:
         wanted = self.options.arch
@@ -224,7 +207,3 @@ class Planner:
         handle, path = tempfile.mkstemp(dir=self.folder, suffix=".cubin")
         os.close(handle)
         return path
-
-
-def _part(cubin: Cubin, names: Sequence[str], is_quick: bool) -> Part:
-    return tuple(sorted(cubin.symbol_of[name] for name in names)), tuple(names), is_quick

@@ -9,25 +9,23 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
-from multiprocessing.synchronize import Lock
 
 from ...parsers.record import dataclass
 from .journal import Journal
-from .model import Remark, ScanOptions, Unit, error_row
+from .model import ScanOptions, Unit, error_row
 from .plan import Item
 from .work import Worker
 
-AHEAD = 8  # units per process that may wait for an earlier one; their rows are on the disk
+AHEAD = 32  # items per process that may wait for an earlier one; their rows are on the disk
+QUEUED = 2  # units per process: the one that it does, and the next
 
 _worker: Worker | None = None
 
 
-def start_process(
-    options: ScanOptions, journal: Journal, stop: connection.Connection, turn: Lock
-) -> None:
+def start_process(options: ScanOptions, journal: Journal, stop: connection.Connection) -> None:
     """Make a process of the pool ready: it ends, with its disassembler, when the scan does."""
     global _worker
     if hasattr(os, "setsid"):
@@ -35,7 +33,7 @@ def start_process(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
     gc.disable()  # `Remains` collects after every few functions
-    _worker = Worker(options, journal, turn)
+    _worker = Worker(options, journal)
     gc.freeze()  # the knowledge base stays for good; no collection need walk over it
 
 
@@ -55,11 +53,28 @@ def do_unit(unit: Unit) -> None:
 @dataclass
 class _Waiting:
     item: Item
-    future: Future[None] | None
+    unit: Unit | None = None  # what is to be done, until a process has been given it
+    future: Future[None] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.unit is None and (self.future is None or self.future.done())
+
+    @property
+    def is_running(self) -> bool:
+        return self.future is not None and not self.future.done()
+
+    @property
+    def is_large(self) -> bool:
+        return isinstance(self.item, Unit) and self.item.is_large
 
 
 class Pool:
-    """Runs units; with one job everything stays in this process."""
+    """Runs units; with one job everything stays in this process.
+
+    One large unit runs at a time, and starts as soon as none does: the other processes go on with
+    those behind it.
+    """
 
     def __init__(self, options: ScanOptions, journal: Journal, jobs: int) -> None:
         self.options = options
@@ -74,39 +89,62 @@ class Pool:
         waiting: deque[_Waiting] = deque()
         try:
             for item in items:
-                waiting.append(_Waiting(item, self._start(item)))
-                while waiting and (self._is_done(waiting[0]) or self._is_full(waiting)):
+                waiting.append(self._planned(item))
+                self._start(waiting)
+                while waiting and (waiting[0].is_done or len(waiting) >= AHEAD * self.jobs):
                     yield self._finished(waiting)
             while waiting:
                 yield self._finished(waiting)
         finally:
             self._end()
 
-    def _start(self, item: Item) -> Future[None] | None:
-        if isinstance(item, Remark) or self.journal.has(item.key):
-            return None
-        if self.jobs == 1:
-            if self._here is None:
-                self._here = Worker(self.options, self.journal)
-            self._here.do(item)
-            return None
-        if self._executor is None:
-            self._executor = self._open(self.jobs)
-        return self._executor.submit(do_unit, item)
+    def _planned(self, item: Item) -> _Waiting:
+        if not isinstance(item, Unit) or self.journal.has(item.key):
+            return _Waiting(item)
+        if self.jobs > 1:
+            return _Waiting(item, item)
+        if self._here is None:
+            self._here = Worker(self.options, self.journal)
+        self._here.do(item)
+        return _Waiting(item)
 
-    def _is_done(self, first: _Waiting) -> bool:
-        return first.future is None or first.future.done()
+    def _start(self, waiting: deque[_Waiting]) -> None:
+        """Give the processes as much as they can do, and a unit each to go on with."""
+        try:
+            self._submit(waiting)
+        except BrokenProcessPool:
+            self._after_crash(waiting)
 
-    def _is_full(self, waiting: deque[_Waiting]) -> bool:
-        return sum(each.future is not None for each in waiting) >= AHEAD * self.jobs
+    def _submit(self, waiting: deque[_Waiting]) -> None:
+        running = [each for each in waiting if each.is_running]
+        count, has_large = len(running), any(each.is_large for each in running)
+        opened = [each for each in waiting if each.unit is not None]
+        # A large one must not wait behind others when its turn comes.
+        most = self.jobs if any(each.is_large for each in opened) else QUEUED * self.jobs
+        for each in sorted(opened, key=lambda each: not each.is_large):
+            if each.unit is None or (has_large and each.is_large):
+                continue
+            if count >= most:
+                return
+            if self._executor is None:
+                self._executor = self._open(self.jobs)
+            each.future = self._executor.submit(do_unit, each.unit)
+            each.unit = None
+            count, has_large = count + 1, has_large or each.is_large
 
     def _finished(self, waiting: deque[_Waiting]) -> Item:
+        """Wait for the first item; what becomes free meanwhile goes on with others."""
         first = waiting[0]
-        if first.future is not None:
-            try:
+        while not first.is_done:
+            self._start(waiting)
+            running = [e.future for e in waiting if e.future is not None and e.is_running]
+            wait(running, return_when=FIRST_COMPLETED)
+        self._start(waiting)
+        try:
+            if first.future is not None:
                 first.future.result()
-            except BrokenProcessPool:
-                self._after_crash(waiting)
+        except BrokenProcessPool:
+            self._after_crash(waiting)
         return waiting.popleft().item
 
     def _after_crash(self, waiting: deque[_Waiting]) -> None:
@@ -114,8 +152,8 @@ class Pool:
         self._end()
         for each in waiting:
             unit = each.item
-            each.future = None
-            if isinstance(unit, Remark) or self.journal.has(unit.key):
+            each.unit = each.future = None
+            if not isinstance(unit, Unit) or self.journal.has(unit.key):
                 continue
             alone = self._open(1)
             try:
@@ -130,7 +168,7 @@ class Pool:
     def _open(self, jobs: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         reader, self._stop = context.Pipe(duplex=False)
-        arguments = (self.options, self.journal, reader, context.Lock())
+        arguments = (self.options, self.journal, reader)
         return ProcessPoolExecutor(jobs, context, start_process, arguments)
 
     def _end(self, executor: ProcessPoolExecutor | None = None) -> None:

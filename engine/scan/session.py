@@ -17,13 +17,14 @@ from ..code import code_stamp
 from .baseline import Baseline
 from .journal import Journal
 from .kernel import Analyst
-from .model import SCHEMA, Remark, Row, ScanOptions, cubin_row
+from .model import SCHEMA, Remark, Row, ScanOptions, Unit, cubin_row
 from .output import Output
 from .plan import Item, Planner
 from .pool import Pool
 from .progress import Progress, Tally
 from .sarif import Sarif
 from .settings import FILE
+from .twin_rows import twin_rows
 from .walk import check_paths
 from .writers import Csv, JsonLines, Text, Writer
 
@@ -58,7 +59,8 @@ def scan(what: Scan) -> Tally:
             Output(what.output) as output,
             Progress(tally) as progress,
         ):
-            planner = Planner(what.options, _stamp(what.options, analyst), journal.work)
+            stamp, reserve = _stamp(what.options, analyst), analyst.setting.reserve_bytes
+            planner = Planner(what.options, stamp, journal.work, reserve)
             output.write(writer.start())
             for row in _rows(what, planner, journal, progress):
                 if baseline is not None and row["record"] == "kernel":
@@ -96,7 +98,8 @@ def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) ->
             yield item.row
         else:
             arch = item.arch
-            for row in journal.rows(item.key):
+            found = journal.rows(item.key) if isinstance(item, Unit) else twin_rows(item, journal)
+            for row in found:
                 if row["record"] == "part":
                     total = {name: total[name] + row[name] for name in total}
                     arch = item.arch or row["arch"]

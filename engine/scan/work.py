@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,28 +19,18 @@ from .text import functions_of
 
 
 class Worker:
-    """Does units and leaves their rows in the journal.
+    """Does units and leaves their rows in the journal."""
 
-    Of the processes that share `turn` one at a time does a large unit.
-    """
-
-    def __init__(
-        self,
-        options: ScanOptions,
-        journal: Journal,
-        turn: AbstractContextManager[object] | None = None,
-    ) -> None:
+    def __init__(self, options: ScanOptions, journal: Journal) -> None:
         self.analyst = Analyst(options)
         self.journal = journal
         self.remains = Remains()
         self.options = options
-        self.turn = turn or nullcontext()
         self.names_only = options.kernel is not None
 
     def do(self, unit: Unit) -> None:
         """Write the rows of a unit; whatever is wrong with the code is one of them."""
-        with self.turn if unit.is_large else nullcontext():
-            self.journal.write(unit.key, self._rows(unit))
+        self.journal.write(unit.key, self._rows(unit))
 
     def _rows(self, unit: Unit) -> Iterator[Row]:
         functions = instructions = kernels = 0
