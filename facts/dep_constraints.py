@@ -97,10 +97,9 @@ def _before(steps: Steps, positions: set[int], reach: int) -> set[int]:
     return reached
 
 
-def constraints_from(steps: Steps, start: int, reach: int) -> list[Constraint]:
+def constraints_from(steps: Steps, start: int, reach: int) -> Iterator[Constraint]:
     """Walk every path from an instruction until nothing depends on it any more."""
     at, made, ends, limit = steps.at, steps.made, steps.block_ends, steps.at(start).reach
-    found: list[Constraint] = []
     if start in ends:
         paths = [_Path.begin(steps, start, follow) for follow in steps.following(start)]
     else:
@@ -122,7 +121,7 @@ def constraints_from(steps: Steps, start: int, reach: int) -> list[Constraint]:
                 or barriers & step.waited
                 or always
             ):
-                path.ask(step, position, now, least, found)
+                yield from path.ask(step, position, now, least)
                 results, operands, barriers, pipe, always = window.open
                 closed = window.is_closed
             taken.append(position)
@@ -137,11 +136,33 @@ def constraints_from(steps: Steps, start: int, reach: int) -> list[Constraint]:
             if len(follows) != 1:
                 count += len(follows) - 1
                 if count > _MOST_PATHS:
-                    return found + _keep_all(steps, start, reach)
+                    yield from _keep_all(steps, start, reach)
+                    return
                 paths += [path.branch(follow, now, least) for follow in follows]
                 break
             position = follows[0]
-    return found
+
+
+def held_by_first_met(steps: Steps, start: int) -> range:
+    """Give the path to the first instruction of the block that one concerns, where it has no room.
+
+    That is the first constraint of `constraints_from`, which holds most stalls.
+    """
+    block = steps.flow.block_of[start]
+    span = steps.flow.blocks[block]
+    met = steps.met(block)[start - span.first]
+    if met >= span.end:
+        return range(0)
+    first, at, to = steps.at(start), start - span.first, met - span.first
+    sums, least = steps.sums(block)
+    if to - at > 1 and least[to] - least[at] >= first.reach:
+        return range(0)
+    window = Window(first, steps.timing)
+    window.is_first = to - at == 1
+    now = sums[to] - sums[at]
+    needs = window.meet(steps.at(met))
+    is_held = any(needed is None or needed >= now for needed, _ in needs)
+    return range(start, met if is_held else start)
 
 
 def _keep_all(steps: Steps, start: int, reach: int) -> list[Constraint]:
@@ -194,8 +215,9 @@ class _Path:
         taken = list(range(start, met))
         return cls(met, taken, now[to] - now[at], least[to] - least[at], window)
 
-    def ask(self, step: Step, position: int, now: int, least: int, found: list[Constraint]) -> None:
-        """Add what an instruction asks for beyond what is covered, and beyond what cannot go."""
+    def ask(self, step: Step, position: int, now: int, least: int) -> list[Constraint]:
+        """Give what an instruction asks for beyond what is covered, and beyond what cannot go."""
+        found = []
         for needed, reason in self.window.meet(step):
             cycles = now if needed is None else min(needed, now)
             is_pipe = reason == "pipe"
@@ -206,6 +228,7 @@ class _Path:
                     self.covered_by_data = cycles
                 path = tuple(self.taken)
                 found.append(Constraint(path, position, cycles, now, needed, reason))
+        return found
 
     def branch(self, follow: int, now: int, least: int) -> _Path:
         """Go on to one of several next instructions."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
-from .dep_constraints import Constraint, constraints, constraints_from
+from .dep_constraints import Constraint, constraints, constraints_from, held_by_first_met
 from .dep_steps import Steps
 
 
@@ -82,10 +82,20 @@ def loose_stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
     the nearest instruction on. Only what touches the others is then worked out in full.
     """
     known: dict[int, list[Constraint]] = {}
+    walks: dict[int, Iterator[Constraint]] = {}
+
+    def walked(start: int) -> Iterator[Constraint]:
+        """Go on with the constraints that start at an instruction, where this stopped."""
+        if start not in walks:
+            known[start] = []
+            walks[start] = constraints_from(steps, start, steps.timing.reach)
+        for constraint in walks[start]:
+            known[start].append(constraint)
+            yield constraint
 
     def asked_by(start: int) -> list[Constraint]:
-        if start not in known:
-            known[start] = constraints_from(steps, start, steps.timing.reach)
+        for _ in walked(start):
+            pass
         return known[start]
 
     held: set[int] = set()
@@ -94,13 +104,18 @@ def loose_stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
         step = steps.at(position)
         if not step.is_movable or step.stall == step.least or position in held:
             continue
+        path = held_by_first_met(steps, position)
+        if path:
+            held.update(path)
+            continue
         for start in _in_block_before(steps, position):
-            if start not in known:
-                for constraint in asked_by(start):
-                    if constraint.cycles >= constraint.now:
-                        held.update(constraint.path)
-                if position in held:
-                    break
+            for constraint in walked(start):
+                if constraint.cycles >= constraint.now:
+                    held.update(constraint.path)
+                    if position in held:
+                        break
+            if position in held:
+                break
         else:
             loose.append(position)
     loose = [position for position in loose if position not in held]

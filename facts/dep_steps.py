@@ -23,7 +23,8 @@ ORDERING = TRANSFERS | BARRIERS
 PARTIAL_WAIT = "DEPBAR"  # waits until no more than so many are under way
 
 
-_Issue = tuple[int, int, bool, bool, int, int]  # stall to sets of a step
+# Stall to sets of a step, and its reach without and with a predicate among the results.
+_Issue = tuple[int, int, bool, bool, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,6 @@ class Steps:
         self.accesses = accesses
         self.timing = timing
         self._issue: dict[tuple[int, int, str, str | None], _Issue] = {}
-        self._reaches: dict[int, tuple[int, int]] = {}  # by identity of traits; with predicates
         self.made: list[Step | None] = [None] * len(self.instructions)
         self._sums: dict[int, tuple[list[int], list[int]]] = {}
         self._met: dict[int, list[int]] = {}
@@ -178,7 +178,9 @@ class Steps:
         known = self._issue.get(key)  # control words and traits are shared by many
         if known is None:
             known = self._issue[key] = self._issue_of(instruction, traits)
-        stall, least, is_movable, is_opaque, waited, sets = known
+        stall, least, is_movable, is_opaque, waited, sets, reach, guarding = known
+        if access.writes and max(access.writes) >= PREDICATE:
+            reach = guarding
         if instruction.opcode == PARTIAL_WAIT:
             waited = waited_scoreboards(instruction)
         return Step(
@@ -190,15 +192,14 @@ class Steps:
             access.touched,
             stall,
             least,
-            self._reach(traits, access),
+            reach,
             is_movable,
             is_opaque,
             waited,
             sets,
         )
 
-    @staticmethod
-    def _issue_of(instruction: Instruction, traits: Traits) -> _Issue:
+    def _issue_of(self, instruction: Instruction, traits: Traits) -> _Issue:
         control = instruction.control
         is_ordering = instruction.opcode in ORDERING
         is_movable = (
@@ -210,18 +211,12 @@ class Steps:
         stall = 1 if control is None else max(1, control.stall)
         least = 1 if is_movable else stall
         is_opaque = is_ordering or not traits.is_known
-        return stall, least, is_movable, is_opaque, waited_for(control), set_scoreboards(control)
-
-    def _reach(self, traits: Traits, access: Access) -> int:
-        """Give the cycles behind which nothing depends on an instruction."""
-        known = self._reaches.get(id(traits))
-        if known is None:
-            reach = guarding = max(traits.longest, traits.interval or 0)
-            if traits.is_fixed:
-                guard = self.timing.guard_cycles(traits)
-                guarding = max(reach, self.timing.reach if guard is None else guard)
-            known = self._reaches[id(traits)] = reach, guarding
-        return known[bool(access.writes) and max(access.writes) >= PREDICATE]
+        reach = guarding = max(traits.longest, traits.interval or 0)
+        if traits.is_fixed:
+            guard = self.timing.guard_cycles(traits)
+            guarding = max(reach, self.timing.reach if guard is None else guard)
+        waited, sets = waited_for(control), set_scoreboards(control)
+        return stall, least, is_movable, is_opaque, waited, sets, reach, guarding
 
 
 def set_scoreboards(control: Control | None) -> int:

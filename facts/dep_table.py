@@ -33,6 +33,7 @@ class TableTiming:
         self.product_class = product_class
         self.memory_cycles = memory_cycles or {}
         self.rules = table.timing(arch)
+        self.reach = self._reach()  # largest distance in the table: how far a dependence can reach
         self._by_mnemonic: dict[str, Traits] = {}
         self._by_name: dict[str, Traits] = {_UNKNOWN.name: _UNKNOWN}
         self._infos: dict[str, InstructionInfo] = {}
@@ -43,9 +44,7 @@ class TableTiming:
         """Least distance of an instruction that sets a scoreboard to one that waits for it."""
         return self._distance("scoreboard_to_wait")
 
-    @property
-    def reach(self) -> int:
-        """Largest distance in the table: how far a dependence can reach."""
+    def _reach(self) -> int:
         if self.rules is None:
             return 0
         timing = self.rules.timing

@@ -159,7 +159,9 @@ class Origins:
         meet in it, not once for each.
         """
         flow, remaps = self.scope.flow, REMAPS in self.scope.wanted
-        needed = needed_lines(self.scope, lambda x: remaps and x.instruction.opcode in LOSSY)
+        needed, matters = needed_lines(
+            self.scope, lambda x: remaps and x.instruction.opcode in LOSSY
+        )
         by_block = {block: [_move(each) for each in lines] for block, lines in needed.items()}
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
         waiting = sorted(entering)
@@ -171,18 +173,25 @@ class Origins:
             for move in by_block.get(block, ()):
                 self._step(move, state)
             for target in following(self.scope, block):
-                if self._merge(entering, target, state.masks) and target not in queued:
+                if self._merge(entering, target, state.masks, matters) and target not in queued:
                     heappush(waiting, target)
                     queued.add(target)
 
     @staticmethod
-    def _merge(entering: dict[int, dict[int, int]], target: int, masks: dict[int, int]) -> bool:
+    def _merge(
+        entering: dict[int, dict[int, int]],
+        target: int,
+        masks: dict[int, int],
+        matters: dict[int, set[int]],
+    ) -> bool:
+        """Add what matters in a block to what enters it; tell whether that is more than before."""
+        found = {register: masks[register] for register in matters[target] & masks.keys()}
         known = entering.get(target)
         if known is None:
-            entering[target] = dict(masks)
+            entering[target] = found
             return True
         changed = False
-        for register, mask in masks.items():
+        for register, mask in found.items():
             old = known.get(register, 0)
             if old | mask != old:
                 known[register] = old | mask

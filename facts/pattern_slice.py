@@ -32,8 +32,13 @@ class Needed:
     slot: int | None = None
 
 
-def needed_lines(scope: Scope, is_asked: Callable[[Line], bool]) -> dict[int, list[Needed]]:
+Rests = tuple[dict[int, list[Needed]], dict[int, set[int]]]
+
+
+def needed_lines(scope: Scope, is_asked: Callable[[Line], bool]) -> Rests:
     """Give the lines that answers may rest on, by block and in the order of the code.
+
+    The second are the registers that answers may rest on at the start of each block.
 
     Answers are about addresses and branches of the K-tile loop, addresses of other loops and of
     atomics, and what lines read that `is_asked`; without a K-tile loop, about all addresses. Lines
@@ -57,7 +62,8 @@ def needed_lines(scope: Scope, is_asked: Callable[[Line], bool]) -> dict[int, li
     for line in chosen(scope.lines, ("store_local", "load_local")):
         access = scope.values.access(line.position)
         seeds[line.position] = Needed(line, access, _NONE, _slot(line.instruction))
-    return _Pass(scope, seeds).needed()
+    found = _Pass(scope, seeds)
+    return found.needed(), found.entering
 
 
 class _Pass:

@@ -88,14 +88,11 @@ class Instruction:
     annotations: tuple[str, ...] = ()  # branch targets and the like that the disassembler added
     opcode: str = field(init=False)
     modifiers: tuple[str, ...] = field(init=False)
+    never_executes: bool = field(init=False)  # `@!PT`, as on filler instructions
 
     def __post_init__(self) -> None:
         self.opcode, self.modifiers = _split_mnemonic(self.mnemonic)  # type: ignore[misc]
-
-    @property
-    def never_executes(self) -> bool:
-        """Tell whether the guard is always false (`@!PT`), as on filler instructions."""
-        return self.predicate in ("!PT", "!UPT")
+        self.never_executes = self.predicate in ("!PT", "!UPT")  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_arithmetic_on_data_is_left_out() -> None:
         EXIT
         """
     )
-    needed = needed_lines(scope_of(function), lambda line: False)
+    needed, _ = needed_lines(scope_of(function), lambda line: False)
     opcodes = [each.line.instruction.opcode for lines in needed.values() for each in lines]
     assert opcodes == ["S2R", "IMAD", "LDG", "STG"]
 
