@@ -29,8 +29,9 @@ class Unit:
     `place` is where the cubin lies now, `file` what the user called its file, `cubin` its name in
     the file (None where the file is the cubin). `symbols` are the indices of the functions in the
     symbol table, empty for all of them; `names` those that must turn up. A unit of SASS text has no
-    architecture. `is_large` tells that reading it takes much memory, `is_quick` that the
-    disassembler needs no data-flow analysis. `key` changes with whatever could change the result.
+    architecture. `code_bytes` is the size of its functions where that is known. `is_large` tells
+    that reading it takes much memory, `is_quick` that the disassembler needs no data-flow analysis.
+    `key` changes with whatever could change the result.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Unit:
     symbols: tuple[int, ...]
     names: tuple[str, ...]
     is_last: bool
+    code_bytes: int = 0
     is_large: bool = False
     is_quick: bool = False
 

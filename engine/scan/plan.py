@@ -182,10 +182,12 @@ class Planner:
             key = self._key(digest, shown, label, symbols)
             self._originals.add(key, own, names)
             is_last, is_large = index == len(parts) - 1 and not twins, size >= LARGE_BYTES
+            of_each = [sizes.get(name, 0) for name in names]
             if PARTS_ALONE and sizes.keys() >= set(names):
-                is_large = any(sizes[name] >= LARGE_FUNCTION_BYTES for name in names)
+                is_large = max(of_each) >= LARGE_FUNCTION_BYTES
             yield Unit(
-                key, shown, place, label, cubin.arch, symbols, names, is_last, is_large, is_quick
+                key, shown, place, label, cubin.arch, symbols, names, is_last, sum(of_each),
+                is_large, is_quick,
             )  # fmt: skip
         if twins:
             found = tuple(self._originals.twin(name, mark) for name, mark in twins.items())

@@ -68,12 +68,17 @@ class _Waiting:
     def is_large(self) -> bool:
         return isinstance(self.item, Unit) and self.item.is_large
 
+    @property
+    def code_bytes(self) -> int:
+        return self.item.code_bytes if isinstance(self.item, Unit) else 0
+
 
 class Pool:
     """Runs units; with one job everything stays in this process.
 
     One large unit runs at a time, and starts as soon as none does: the other processes go on with
-    those behind it.
+    those behind it. When all are known the longest start first, so that no process is left alone
+    with one at the end.
     """
 
     def __init__(self, options: ScanOptions, journal: Journal, jobs: int) -> None:
@@ -83,6 +88,7 @@ class Pool:
         self._here: Worker | None = None
         self._executor: ProcessPoolExecutor | None = None
         self._stop: connection.Connection | None = None
+        self._all_known = False
 
     def run(self, items: Iterator[Item]) -> Iterator[Item]:
         """Give each item back when it is done and everything before it is."""
@@ -93,6 +99,7 @@ class Pool:
                 self._start(waiting)
                 while waiting and (waiting[0].is_done or len(waiting) >= AHEAD * self.jobs):
                     yield self._finished(waiting)
+            self._all_known = True
             while waiting:
                 yield self._finished(waiting)
         finally:
@@ -121,7 +128,7 @@ class Pool:
         opened = [each for each in waiting if each.unit is not None]
         # A large one must not wait behind others when its turn comes.
         most = self.jobs if any(each.is_large for each in opened) else QUEUED * self.jobs
-        for each in sorted(opened, key=lambda each: not each.is_large):
+        for each in sorted(opened, key=self._urgency):
             if each.unit is None or (has_large and each.is_large):
                 continue
             if count >= most:
@@ -131,6 +138,9 @@ class Pool:
             each.future = self._executor.submit(do_unit, each.unit)
             each.unit = None
             count, has_large = count + 1, has_large or each.is_large
+
+    def _urgency(self, waiting: _Waiting) -> tuple[bool, int]:
+        return not waiting.is_large, -waiting.code_bytes if self._all_known else 0
 
     def _finished(self, waiting: deque[_Waiting]) -> Item:
         """Wait for the first item; what becomes free meanwhile goes on with others."""
