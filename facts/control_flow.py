@@ -7,6 +7,7 @@ calls that never come back, and the self-branch behind the code, which is no loo
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from ..parsers.listing import Function, Instruction
@@ -32,12 +33,12 @@ class ControlFlow:
     function: Function
     layout: Layout
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """All blocks, in the order of their addresses."""
         return self.layout.blocks
 
-    @property
+    @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """All edges, without duplicates."""
         return self.layout.edges
@@ -47,7 +48,7 @@ class ControlFlow:
         """Helper routines inside the function's own code."""
         return self.layout.routines
 
-    @property
+    @cached_property
     def calls(self) -> dict[int, int]:
         """Block that ends in a CALL -> entry block of the routine."""
         return self.layout.calls
@@ -128,7 +129,10 @@ class ControlFlow:
     @cached_property
     def block_of(self) -> tuple[int, ...]:
         """Block of each instruction, by position."""
-        return tuple(block.index for block in self.blocks for _ in range(block.first, block.end))
+        found: list[int] = []
+        for block in self.blocks:
+            found += repeat(block.index, block.end - block.first)
+        return tuple(found)
 
     def instructions(self, block: int) -> tuple[Instruction, ...]:
         """Give the instructions of a block."""

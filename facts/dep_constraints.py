@@ -148,21 +148,29 @@ def held_by_first_met(steps: Steps, start: int) -> range:
 
     That is the first constraint of `constraints_from`, which holds most stalls.
     """
-    block = steps.flow.block_of[start]
-    span = steps.flow.blocks[block]
-    met = steps.met(block)[start - span.first]
-    if met >= span.end:
-        return range(0)
-    first, at, to = steps.at(start), start - span.first, met - span.first
-    sums, least = steps.sums(block)
-    if to - at > 1 and least[to] - least[at] >= first.reach:
-        return range(0)
+    first, made = steps.at(start), steps.made
     window = Window(first, steps.timing)
-    window.is_first = to - at == 1
-    now = sums[to] - sums[at]
-    needs = window.meet(steps.at(met))
-    is_held = any(needed is None or needed >= now for needed, _ in needs)
-    return range(start, met if is_held else start)
+    results, operands, barriers, pipe, _ = window.open
+    now, least, limit = first.stall, first.least, first.reach
+    for position in range(start + 1, steps.flow.blocks[steps.flow.block_of[start]].end):
+        step = made[position] or steps.at(position)
+        is_next = position == start + 1
+        if (
+            not results.isdisjoint(step.touched)
+            or not operands.isdisjoint(step.writes)
+            or (pipe is not None and step.traits.pipe == pipe)
+            or barriers & step.waited
+            or window.orders
+            or (is_next and step.is_opaque)
+        ):
+            window.is_first = is_next
+            is_held = any(needed is None or needed >= now for needed, _ in window.meet(step))
+            return range(start, position if is_held else start)
+        now += step.stall
+        least += step.least
+        if least >= limit:
+            break
+    return range(0)
 
 
 def _keep_all(steps: Steps, start: int, reach: int) -> list[Constraint]:

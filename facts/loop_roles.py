@@ -29,6 +29,10 @@ class Role:
     is_shared_store: bool
     is_retried: bool
 
+    @property
+    def is_any(self) -> bool:
+        return self.is_compute or self.is_load or self.is_bulk_copy
+
 
 class Roles:
     """Roles by mnemonic on one architecture, each looked up once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 
 from ..parsers.listing import Instruction, Operand
@@ -284,16 +284,7 @@ def _move(needed: Needed) -> _Move:
     """Work out once what each visit of a line needs."""
     line, access = needed.line, needed.access
     instruction, family = line.instruction, line.family
-    if family == "load_local":
-        kind = "stack"
-    elif instruction.opcode in READS_SPECIAL:
-        kind = "special"
-    elif family in _LOADS:
-        kind = "load"
-    elif family in ("vote", "shuffle"):
-        kind = family
-    else:
-        kind = "distinct" if _is_distinct(instruction) else "mixed"
+    kind = _kind(family, instruction.opcode, instruction.modifiers)
     data = access.data if family == "store_local" and needed.slot is not None else None
     return _Move(
         line.position, instruction, access.reads, access.writes, access.guard,
@@ -301,8 +292,16 @@ def _move(needed: Needed) -> _Move:
     )  # fmt: skip
 
 
-def _is_distinct(instruction: Instruction) -> bool:
-    modifiers = set(instruction.modifiers)
-    if modifiers & {"HI", "R", "X"}:
-        return False
-    return instruction.opcode in _KEEPS_APART or instruction.opcode in _SHIFTS
+@lru_cache(maxsize=1 << 12)
+def _kind(family: str, opcode: str, modifiers: tuple[str, ...]) -> str:
+    """Say how the origins of a result follow from those of the operands."""
+    if family == "load_local":
+        return "stack"
+    if opcode in READS_SPECIAL:
+        return "special"
+    if family in _LOADS:
+        return "load"
+    if family in ("vote", "shuffle"):
+        return family
+    is_whole = not {"HI", "R", "X"} & set(modifiers)
+    return "distinct" if is_whole and opcode in _KEEPS_APART | _SHIFTS else "mixed"

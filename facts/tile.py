@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from ..parsers.collector import collector_paused
 from ..parsers.listing import Instruction
@@ -70,12 +70,17 @@ class TileLoop:
         return {opcode: (value or 0) / whole for opcode, value in known.items()} if whole else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Block:
     """The instructions of a block that execute, with their roles, and how often it runs."""
 
     lines: tuple[tuple[Instruction, Role], ...]
     times: Times
+
+    @cached_property
+    def in_a_role(self) -> list[tuple[Instruction, Role]]:
+        """Give those that compute or bring something, often a few of many."""
+        return [(i, role) for i, role in self.lines if role.is_any]
 
 
 def tile_loop(loops: Loops, roles: Roles, ranges: Ranges) -> TileLoop | None:
@@ -99,17 +104,19 @@ def _tile(choice: Choice, loops: Loops, roles: Roles, ranges: Ranges) -> TileLoo
     ]
     flops = _flops_by_opcode(blocks)
     compute_op = _heaviest(flops, blocks)
-    copies = {i.mnemonic for block in blocks for i, role in block.lines if role.is_bulk_copy}
+    copies = {i.mnemonic for block in blocks for i, role in block.in_a_role if role.is_bulk_copy}
     return TileLoop(
         loop=choice.loop,
         chosen_because=choice.because,
         rejected=choice.rejected,
         weights=found,
-        instructions=_count(blocks, lambda i, role: True).times,
+        instructions=total(
+            block.times.times(_exactly(len(block.lines))) for block in blocks if block.lines
+        ),
         compute_op=compute_op,
         compute_ops=_count(blocks, lambda i, role: role.is_compute and i.opcode == compute_op),
         load_ops=_count(blocks, lambda i, role: role.is_load),
-        load_bytes=_sized(blocks, lambda i, role: role.is_load, lambda role: role.load_bytes),
+        load_bytes=_load_bytes(blocks),
         flops=_added(flops),
         flops_by_opcode=flops,
         bulk_copies={name: _count(blocks, _named(name)) for name in sorted(copies)},
@@ -124,22 +131,18 @@ def _named(mnemonic: str) -> Callable[[Instruction, Role], bool]:
 def _count(blocks: Sequence[_Block], wanted: Callable[[Instruction, Role], bool]) -> Counted:
     times, addresses = NEVER, []
     for block in blocks:
-        here = [i.address for i, role in block.lines if wanted(i, role)]
+        here = [i.address for i, role in block.in_a_role if wanted(i, role)]
         if here:
             times = times.plus(block.times.times(_exactly(len(here))))
             addresses += here
     return Counted(times, tuple(addresses))
 
 
-def _sized(
-    blocks: Sequence[_Block],
-    wanted: Callable[[Instruction, Role], bool],
-    size: Callable[[Role], int | None],
-) -> Times | None:
-    """Add up count times size; None where one of the sizes is not known."""
+def _load_bytes(blocks: Sequence[_Block]) -> Times | None:
+    """Add up the bytes of a thread's loads; None where one of the sizes is not known."""
     result = NEVER
     for block in blocks:
-        sizes = [size(role) for i, role in block.lines if wanted(i, role)]
+        sizes = [role.load_bytes for _, role in block.in_a_role if role.is_load]
         known = [each for each in sizes if each is not None]
         if len(known) < len(sizes):
             return None
@@ -152,7 +155,7 @@ def _flops_by_opcode(blocks: Sequence[_Block]) -> dict[str, Times | None]:
     found: dict[str, Times | None] = {}
     for block in blocks:
         sizes: dict[str, int | None] = {}
-        for i, role in block.lines:
+        for i, role in block.in_a_role:
             if role.is_compute:
                 sizes[i.opcode] = _sum(sizes.get(i.opcode, 0), role.flops)
         for opcode, size in sizes.items():
@@ -184,7 +187,7 @@ def _heaviest(flops: Mapping[str, Times | None], blocks: Sequence[_Block]) -> st
 
     def weight(opcode: str) -> tuple[bool, int, int]:
         times = flops[opcode]
-        count = sum(i.opcode == opcode for block in blocks for i, _ in block.lines)
+        count = sum(i.opcode == opcode for block in blocks for i, _ in block.in_a_role)
         if times is None:
             return (True, 0, count)
         return (False, times.low if times.expected is None else times.expected, count)

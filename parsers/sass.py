@@ -68,15 +68,13 @@ def unknown_operands(functions: Iterable[Function]) -> Counter[str]:
     """Count the operand texts that the grammar has no rule for."""
     found: Counter[str] = Counter()
     for function in functions:
-        read: dict[int, tuple[str, ...]] = {}  # instructions of one text share their operands
-        for instruction in function.instructions:
-            operands = instruction.operands
-            unknown = read.get(id(operands))
-            if unknown is None:
-                unknown = tuple(each.text for each in operands if each.kind == "other")
-                read[id(operands)] = unknown
-            if unknown:
-                found.update(unknown)
+        # Instructions of one text share their operands.
+        different = {id(i.operands): i.operands for i in function.instructions}
+        if "other" in {each.kind for operands in different.values() for each in operands}:
+            found.update(
+                each.text for i in function.instructions for each in i.operands
+                if each.kind == "other"
+            )  # fmt: skip
     return found
 
 
