@@ -158,10 +158,8 @@ class Origins:
         The block that stands first in the code goes first: it is visited once for all ways that
         meet in it, not once for each.
         """
-        flow, remaps = self.scope.flow, REMAPS in self.scope.wanted
-        needed, matters = needed_lines(
-            self.scope, lambda x: remaps and x.instruction.opcode in LOSSY
-        )
+        flow, asked_of = self.scope.flow, LOSSY if REMAPS in self.scope.wanted else ()
+        needed, matters = needed_lines(self.scope, asked_of)
         by_block = {block: [_move(each) for each in lines] for block, lines in needed.items()}
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
         waiting = sorted(entering)
@@ -185,7 +183,7 @@ class Origins:
         matters: dict[int, set[int]],
     ) -> bool:
         """Add what matters in a block to what enters it; tell whether that is more than before."""
-        found = {register: masks[register] for register in matters[target] & masks.keys()}
+        found = {each: masks[each] for each in matters[target] if each in masks}
         known = entering.get(target)
         if known is None:
             entering[target] = found

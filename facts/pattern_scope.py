@@ -37,6 +37,11 @@ class Line:
     def address(self) -> int:
         return self.instruction.address
 
+    @property
+    def is_in_loop(self) -> bool:
+        """Tell whether it may run in an iteration of the K-tile loop."""
+        return self.times is not None and self.times.high != 0
+
 
 class Lines(tuple[Line, ...]):
     """Lines in the order of the code, found by family without looking at each one again."""

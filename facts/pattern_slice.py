@@ -5,7 +5,7 @@ Most lines of a kernel compute data that no address and no condition depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 from heapq import heappop, heappush
 
 from ..parsers.listing import Instruction
@@ -35,32 +35,34 @@ class Needed:
 Rests = tuple[dict[int, list[Needed]], dict[int, set[int]]]
 
 
-def needed_lines(scope: Scope, is_asked: Callable[[Line], bool]) -> Rests:
+def needed_lines(scope: Scope, asked_of: Container[str] = ()) -> Rests:
     """Give the lines that answers may rest on, by block and in the order of the code.
 
     The second are the registers that answers may rest on at the start of each block.
 
     Answers are about addresses and branches of the K-tile loop, addresses of other loops and of
-    atomics, and what lines read that `is_asked`; without a K-tile loop, about all addresses. Lines
-    that read a special register are always among them.
+    atomics, and what lines of the opcodes `asked_of` read; without a K-tile loop, about all
+    addresses. Lines that read a special register are always among them.
     """
     seeds: dict[int, Needed] = {}
     looping = scope.looping if scope.loop else {block.index for block in scope.flow.blocks}
+    accesses = scope.values.accesses.all
     for line in scope.lines:
-        access, instruction = scope.values.access(line.position), line.instruction
-        in_loop = line.times is not None and line.times.high != 0
-        if is_asked(line) or (in_loop and line.family == "control"):
-            seeds[line.position] = Needed(line, access, access.read)
-        elif instruction.opcode in READS_SPECIAL:
-            seeds[line.position] = Needed(line, access, _NONE)
+        instruction, position = line.instruction, line.position
+        opcode = instruction.opcode
+        if opcode in asked_of or (line.family == "control" and line.is_in_loop):
+            access = accesses[position]
+            seeds[position] = Needed(line, access, access.read)
+        elif opcode in READS_SPECIAL:
+            seeds[position] = Needed(line, accesses[position], _NONE)
         elif "[" in instruction.text and (
-            in_loop or line.block in looping or line.family.startswith("atomic")
+            line.block in looping or line.is_in_loop or line.family.startswith("atomic")
         ):
             asked = _addresses(instruction)
             if asked:
-                seeds[line.position] = Needed(line, access, asked)
+                seeds[position] = Needed(line, accesses[position], asked)
     for line in chosen(scope.lines, ("store_local", "load_local")):
-        access = scope.values.access(line.position)
+        access = accesses[line.position]
         seeds[line.position] = Needed(line, access, _NONE, _slot(line.instruction))
     found = _Pass(scope, seeds)
     return found.needed(), found.entering

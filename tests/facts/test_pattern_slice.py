@@ -9,6 +9,7 @@ import pytest
 from kneck.facts import pattern_origins
 from kneck.facts.arch_table import ArchTable
 from kneck.facts.kernel import analyse
+from kneck.facts.model import EVERYTHING
 from kneck.facts.pattern_facts import pattern_facts
 from kneck.facts.pattern_origins import Origins
 from kneck.facts.pattern_scope import Scope
@@ -37,7 +38,7 @@ def test_the_facts_are_those_of_all_lines(name: str, monkeypatch: pytest.MonkeyP
         kernel = analyse(function, known, operands(), NOTHING_KNOWN)
         found = pattern_facts(kernel, known)
         with monkeypatch.context() as patch:
-            every = lambda scope, _: needed_lines(scope, lambda line: True)  # noqa: E731
+            every = lambda scope, _: needed_lines(scope, EVERYTHING)  # noqa: E731
             patch.setattr(pattern_origins, "needed_lines", every)
             assert pattern_facts(kernel, known) == found
 
@@ -54,7 +55,7 @@ def test_arithmetic_on_data_is_left_out() -> None:
         EXIT
         """
     )
-    needed, _ = needed_lines(scope_of(function), lambda line: False)
+    needed, _ = needed_lines(scope_of(function))
     opcodes = [each.line.instruction.opcode for lines in needed.values() for each in lines]
     assert opcodes == ["S2R", "IMAD", "LDG", "STG"]
 
