@@ -29,6 +29,7 @@ _LOADS = frozenset({"load_global", "load_generic", "load_shared", "load_texture"
 _KEEPS_APART = frozenset({"IADD3", "UIADD3", "IADD", "VIADD", "UIADD", "IMAD", "UIMAD", "LEA",
                           "ULEA", "MOV", "UMOV", "R2UR"})  # fmt: skip
 _SHIFTS = frozenset({"SHF", "USHF", "SHL"})
+_NONE: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -80,6 +81,7 @@ class _Move:
     slot: int | None  # place on the stack
     stored: tuple[int, ...] | None  # registers that go there
     asked: frozenset[int]  # registers whose origins somebody may ask for
+    touched: frozenset[int]  # all registers of the line, with its place on the stack
 
 
 class Origins:
@@ -164,14 +166,27 @@ class Origins:
         entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
         waiting = sorted(entering)
         queued = set(waiting)
+        changed: dict[int, set[int]] = {}  # by block: registers that differ since its last visit
+        visited: set[int] = set()
         while waiting:
             block = heappop(waiting)
             queued.discard(block)
-            state = _State(dict(entering[block]))
-            for move in by_block.get(block, ()):
-                self._step(move, state)
+            moves = by_block.get(block, ())
+            new = changed.pop(block, _NONE)
+            if block in visited and all(move.touched.isdisjoint(new) for move in moves):
+                masks = {each: entering[block][each] for each in new}  # they pass through it
+            else:
+                visited.add(block)
+                state = _State(dict(entering[block]))
+                for move in moves:
+                    self._step(move, state)
+                masks = state.masks
             for target in following(self.scope, block):
-                if self._merge(entering, target, state.masks, matters) and target not in queued:
+                grown = self._merge(entering, target, masks, matters)
+                if grown is None:
+                    continue
+                changed.setdefault(target, set()).update(grown)
+                if target not in queued:
                     heappush(waiting, target)
                     queued.add(target)
 
@@ -181,20 +196,20 @@ class Origins:
         target: int,
         masks: dict[int, int],
         matters: dict[int, set[int]],
-    ) -> bool:
-        """Add what matters in a block to what enters it; tell whether that is more than before."""
+    ) -> Iterable[int] | None:
+        """Add what matters in a block to what enters it; give what is more than before."""
         found = {each: masks[each] for each in matters[target] if each in masks}
         known = entering.get(target)
         if known is None:
             entering[target] = found
-            return True
-        changed = False
+            return found
+        grown = []
         for register, mask in found.items():
             old = known.get(register, 0)
             if old | mask != old:
                 known[register] = old | mask
-                changed = True
-        return changed
+                grown.append(register)
+        return grown or None
 
     def _step(self, move: _Move, state: _State) -> None:
         masks, guard, guarded = state.masks, move.guard, state.guarded
@@ -283,10 +298,11 @@ def _move(needed: Needed) -> _Move:
     line, access = needed.line, needed.access
     instruction, family = line.instruction, line.family
     kind = _kind(family, instruction.opcode, instruction.modifiers)
+    touched = access.touched if needed.slot is None else access.touched | {needed.slot}
     data = access.data if family == "store_local" and needed.slot is not None else None
     return _Move(
         line.position, instruction, access.reads, access.writes, access.guard,
-        instruction.predicate, kind, needed.slot, data, needed.asked,
+        instruction.predicate, kind, needed.slot, data, needed.asked, touched,
     )  # fmt: skip
 
 
