@@ -7,11 +7,11 @@ since all that decides it remains as well.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...facts.derive import Derivation
-from ...facts.model import Value
+from ...facts.model import FactBase, Value
 from ...facts.resource_facts import FIELDS
 from ...parsers.expression_tree import COMPARISONS, Expression, Tree, compare, names_in
 from ...rules.model import Knowledge, Rule, Template
@@ -38,14 +38,14 @@ def demand(
     reported: Iterable[Rule],
     asked: Iterable[str],
     derivations: Sequence[Derivation],
-    known: Container[str],
+    base: FactBase,
 ) -> Demand:
     """Find what is needed for the `asked` facts and for those `reported` rules that can fire.
 
-    `known` are the facts that hold for all kernels; those that cost an option, a run or a profiler
-    and are not among them can never be known.
+    `base` holds for all kernels: what it says is missing can never be known, nor what costs an
+    option, a run or a profiler and is not there.
     """
-    able = _Able(knowledge, derivations, known)
+    able = _Able(knowledge, derivations, base)
     needed = _Needed(knowledge, derivations)
     for name in asked:
         needed.add(name)
@@ -62,10 +62,10 @@ class _Able:
     """Tells what can ever be known and which rules can ever fire; in doubt both can."""
 
     def __init__(
-        self, knowledge: Knowledge, derivations: Sequence[Derivation], known: Container[str]
+        self, knowledge: Knowledge, derivations: Sequence[Derivation], base: FactBase
     ) -> None:
         self.knowledge = knowledge
-        self.known = known
+        self.base = base
         self.makers: dict[str, list[Derivation]] = {}
         for step in derivations:
             for name in step.outputs:
@@ -83,25 +83,36 @@ class _Able:
         return self._found[name]
 
     def _values(self, name: str) -> Possible:
-        if name in self.known or name in _FROM_THE_CUBIN:
+        if name in self.base.facts or name in _FROM_THE_CUBIN:
             return ANY
         entry = self.knowledge.vocabulary.entry(name)
         rules = self.knowledge.producers.get(name, ())
         if rules:
             return self._set(name, rules, None if entry is None else entry.default)
         if name in self.makers:
-            makers = self.makers[name]
-            return ANY if any(all(map(self.values, step.inputs)) for step in makers) else NEVER
+            costs = entry is not None and entry.cost > 0
+            return ANY if any(self._works(step, costs) for step in self.makers[name]) else NEVER
+        if name in self.base.missing:
+            return NEVER
         return ANY if entry is None or entry.cost == 0 else NEVER
+
+    def _works(self, step: Derivation, costs: bool) -> bool:
+        """Tell whether a derivation can ever give a value.
+
+        One that costs something although its inputs do not takes it from an optional input.
+        """
+        has_optional = not costs or not step.optional or any(map(self.values, step.optional))
+        return has_optional and all(map(self.values, step.inputs))
 
     def _set(self, name: str, rules: Iterable[Rule], default: Value | None) -> Possible:
         """Give the constants that rules which can fire set, and the default."""
         found = set() if default is None else {default}
         for rule in filter(self.fires, rules):
             value = True if name == rule.fact else constant(rule, name)
-            if value is None:
+            if value is not None:
+                found.add(value)
+            elif self._is_decided(rule.sets[name].tree):
                 return ANY
-            found.add(value)
         return frozenset(found)
 
     def _can_be(self, tree: Tree, wanted: bool) -> bool:

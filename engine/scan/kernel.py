@@ -86,7 +86,7 @@ class Analyst:
             for rule in knowledge.rules
             if rule.kind in REPORTED and rule.id not in self.settings.leave_out
         ]
-        found = demand(knowledge, reported, self.wanted, derivations, base.facts)
+        found = demand(knowledge, reported, self.wanted, derivations, base)
         rules = tuple(rule.id for rule in found.knowledge.rules)
         shared = self._knowledge.setdefault(rules, found.knowledge)  # one network for each set
         return replace(found, knowledge=shared)
