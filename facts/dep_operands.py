@@ -91,18 +91,18 @@ class OperandRules:
     by_opcode: Mapping[str, tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...]]
     _compiled: dict[str, _Rule] = field(default_factory=dict, compare=False, repr=False)
     _slots: dict[_Form, tuple[_Slot, ...]] = field(default_factory=dict, compare=False, repr=False)
-    _known: dict[str, Access] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[str, Access] = field(default_factory=dict, compare=False, repr=False)
 
     def access(self, instruction: Instruction) -> Access:
         """Give what an instruction reads and writes; the guard is not among the reads."""
         text = instruction.text  # tells everything that is asked here
-        found = self._known.get(text)
+        found = self.known.get(text)
         if found is None:
             found = self._access(instruction)
             if text:
-                if len(self._known) >= _MEMO_LIMIT:
-                    self._known.clear()
-                self._known[text] = found
+                if len(self.known) >= _MEMO_LIMIT:
+                    self.known.clear()
+                self.known[text] = found
         return found
 
     def _access(self, instruction: Instruction) -> Access:
@@ -165,7 +165,8 @@ class Accesses:
     """What each instruction of a function reads and writes, by position, worked out once."""
 
     def __init__(self, instructions: Sequence[Instruction], rules: OperandRules) -> None:
-        self.all = [rules.access(instruction) for instruction in instructions]
+        known = rules.known
+        self.all = [known.get(each.text) or rules.access(each) for each in instructions]
 
     def at(self, position: int) -> Access:
         """Give what the instruction at a position reads and writes."""

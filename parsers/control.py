@@ -9,13 +9,14 @@ compared with the output of ptxas 13.0). Vendor tools print none of it.
 from __future__ import annotations
 
 import re
+import struct
 from functools import lru_cache
 
 from .listing import Control
 
 CONTROL_SHIFT = 41
 CONTROL_BITS = 21
-TOP_BYTES = 13  # in front of those that hold the control bits
+WORD_BYTES = 8
 NO_BARRIER = 7  # scoreboard number that means none
 
 _NOTATION = re.compile(
@@ -48,9 +49,10 @@ def top_digits_to_control(digits: str) -> Control:
     return decode(int(digits, 16) >> 1 & (1 << CONTROL_BITS) - 1)
 
 
-def top_bytes_to_control(top: bytes) -> Control:
-    """Decode the last three bytes of an instruction as they stand in a cubin, lowest first."""
-    return decode(int.from_bytes(top, "little") >> 1 & (1 << CONTROL_BITS) - 1)
+def second_words(code: memoryview) -> tuple[int, ...]:
+    """Give the second 64-bit word of each instruction of a code section."""
+    count = len(code) // WORD_BYTES
+    return struct.unpack_from(f"<{count}Q", code)[1::2]
 
 
 def encode(control: Control) -> int:

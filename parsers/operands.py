@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import count
 
 from .listing import Operand
 from .operand_tree import parse_by_grammar
+from .record import replace
 
 # Numbers that change from operand to operand: register numbers, hex and decimal literals.
 # Digits inside suffixes and names (.64, H0_H0, 2D) belong to the form.
@@ -25,6 +25,8 @@ _NUMBER = re.compile(
     r"|(?P<real>[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+))(?![\w.@])"
     r"|(?P<whole>[0-9]+)(?![\w.@]))"
 )
+_MADE_LABEL = re.compile(r"\.L_x_[0-9]+")
+_ANY_LABEL = ".L_x_"
 _LARGEST_INDEX = {"R": 255, "P": 7, "B": 255}  # R and P: eight and three bits of the encoding
 _MEMO_LIMIT = 1 << 15  # entries; a library scan must not grow without end
 _LONGEST_OPERAND = 4096  # characters; nothing real is longer, and the lexer is not asked
@@ -68,7 +70,7 @@ def _parse_new(text: str) -> Operand:
     if len(text) > _LONGEST_OPERAND:
         return Operand(text, "other")
     if "`" in text or "@" in text:  # a name: its digits are no numbers
-        return parse_by_grammar(text)
+        return _parse_named(text)
     numbers: list[int | float] = [0]
     positions = count(1)
 
@@ -91,12 +93,27 @@ def _parse_new(text: str) -> Operand:
         form = _NUMBER.sub(cut, text)
     except _NoSuchRegister:
         return Operand(text, "other")
+    return _fill(_template(form), text, numbers)
+
+
+def _parse_named(text: str) -> Operand:
+    """Parse an operand with a name; labels that the disassembler made differ in a number only."""
+    made = _MADE_LABEL.findall(text)
+    if len(made) != 1:
+        return parse_by_grammar(text)
+    template = _template(text.replace(made[0], _ANY_LABEL))
+    if template.label != _ANY_LABEL:
+        return parse_by_grammar(text)
+    return replace(template, text=text, label=made[0])
+
+
+def _template(form: str) -> Operand:
     template = _forms.get(form)
     if template is None:
         if len(_forms) >= _MEMO_LIMIT:
             _forms.clear()
         template = _forms[form] = parse_by_grammar(form)
-    return _fill(template, text, numbers)
+    return template
 
 
 def _fill(form: Operand, text: str, numbers: list[int | float]) -> Operand:

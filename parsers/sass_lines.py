@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .control import TOP_BYTES, parse_notation, top_bytes_to_control, top_digits_to_control
+from .control import CONTROL_SHIFT, decode_word, parse_notation, second_words, top_digits_to_control
 from .listing import Control, Instruction, Listing, Operand
 from .operands import parse_operands
 from .sass_headers import INSTRUCTION_BYTES, Headers
@@ -49,19 +49,27 @@ class Reader(Headers):
         self.codes = codes
         self.next_line = 1
         self.lists: dict[str, Parsed] = {}
-        self.controls: dict[str | bytes, Control] = {}
+        self._words: tuple[str, tuple[int, ...]] = "", ()
+        self.controls: dict[str | int, Control] = {}
 
     def read(self, text: str) -> Listing:
         """Read a whole text and give what it holds."""
         self.feed(text)
         return self.listing()
 
+    def words_of(self, name: str) -> tuple[int, ...]:
+        """Give the second words of the encodings of a function, none where they are not known."""
+        if name != self._words[0]:
+            code = self.codes.get(name)
+            self._words = name, () if code is None else second_words(code)
+        return self._words[1]
+
     def feed(self, text: str) -> None:
         """Read on; functions that end in the text are complete."""
         line = self.next_line
         current = self.current
         append = current.instructions.append
-        code = self.codes.get(current.name)
+        words = self.words_of(current.name)
         lists, controls = self.lists, self.controls
         for found in _LINE.finditer(text if text.endswith("\n") else text + "\n"):
             note, address, body, guard, mnemonic, rest, word, gap, word2, other = found.groups()
@@ -70,7 +78,7 @@ class Reader(Headers):
                     self.other_line(other, line)
                     current = self.current
                     append = current.instructions.append
-                    code = self.codes.get(current.name)
+                    words = self.words_of(current.name)
                 line += 1
                 continue
             if not current.readable:
@@ -91,11 +99,12 @@ class Reader(Headers):
             elif word:
                 current.single_words += 1
             at = int(address, 16)
-            if code is not None and control is None:
-                top = bytes(code[at + TOP_BYTES : at + INSTRUCTION_BYTES])
-                control = controls.get(top)
-                if control is None and top:
-                    control = controls[top] = top_bytes_to_control(top)
+            index = at // INSTRUCTION_BYTES
+            if control is None and index < len(words):
+                bits = words[index] >> CONTROL_SHIFT
+                control = controls.get(bits)
+                if control is None:
+                    control = controls[bits] = decode_word(words[index])
             if current.pending:
                 current.place_labels(at)
             if parsed[1]:
