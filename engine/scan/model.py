@@ -58,17 +58,13 @@ class Twin:
 
 @dataclass(frozen=True)
 class Twins:
-    """Kernels of one cubin that an earlier unit of the scan reads under other names or places.
+    """Kernels of one cubin that earlier units of the scan read under other names or places.
 
-    The other fields as in `Unit`.
+    `unit` reads them themselves, for the case that one of the others could not be read.
     """
 
-    file: str
-    place: str
-    cubin: str | None
-    arch: str
     twins: tuple[Twin, ...]
-    is_last: bool = True
+    unit: Unit
 
 
 @dataclass(frozen=True)

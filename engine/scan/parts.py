@@ -35,7 +35,7 @@ def parts_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]
     code_bytes = sum(len(codes[name]) for name in names)
     if code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS:
         everything = len(names) == len(cubin.records)
-        yield ((), tuple(names), not noted) if everything else _part(cubin, names, not noted)
+        yield ((), tuple(names), not noted) if everything else part_of(cubin, names, codes)
         return
     waiting: dict[bool, tuple[list[str], int]] = {}
     for name in names:
@@ -43,15 +43,17 @@ def parts_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]
         part, size = waiting.get(is_quick, ([], 0))
         size += len(codes[name])
         if part and (size > PART_CODE_BYTES or len(part) == PART_FUNCTIONS):
-            yield _part(cubin, part, is_quick)
+            yield part_of(cubin, part, codes)
             part, size = [], len(codes[name])
         part.append(name)
         waiting[is_quick] = (part, size)
-    for is_quick, (part, _) in waiting.items():
-        yield _part(cubin, part, is_quick)
+    for part, _ in waiting.values():
+        yield part_of(cubin, part, codes)
 
 
-def _part(cubin: Cubin, names: Sequence[str], is_quick: bool) -> Part:
+def part_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]) -> Part:
+    """Give the named functions of a cubin as one part."""
+    is_quick = not any(is_noted(codes[name]) for name in names)
     return tuple(sorted(cubin.symbol_of[name] for name in names)), tuple(names), is_quick
 
 

@@ -21,7 +21,7 @@ from ...parsers.names import find_name
 from ...parsers.stream import PARTS_ALONE
 from .archive import members
 from .model import Remark, ScanOptions, Twins, Unit, cubin_row, error_row, skipped_row
-from .parts import Originals, parts_of
+from .parts import Originals, part_of, parts_of
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
@@ -60,10 +60,10 @@ class Planner:
                 reason = (error.strerror or str(error)).lower()
                 yield Remark(error_row(found.shown, None, f"cannot read it: {reason}", None))
 
-    def release(self, item: Unit | Twins) -> None:
+    def release(self, unit: Unit) -> None:
         """Delete an extracted cubin after its last part."""
-        place = Path(item.place)
-        if item.is_last and self.folder in place.parents:
+        place = Path(unit.place)
+        if unit.is_last and self.folder in place.parents:
             place.unlink(missing_ok=True)
 
     def _file(self, found: Found) -> Iterator[Item]:
@@ -174,6 +174,8 @@ class Planner:
         codes = codes_of(elf)
         own, twins = self._originals.divide(elf, cubin, self._chosen(cubin), codes)
         parts = list(parts_of(cubin, list(own), codes))
+        if twins:
+            parts.append(part_of(cubin, list(twins), codes))
         sizes = {name: len(code) for name, code in codes.items()}
         del data, elf, codes
         if not cubin.records and self.options.kernel is None:
@@ -181,17 +183,19 @@ class Planner:
         for index, (symbols, names, is_quick) in enumerate(parts):
             key = self._key(digest, shown, label, symbols)
             self._originals.add(key, own, names)
-            is_last, is_large = index == len(parts) - 1 and not twins, size >= LARGE_BYTES
+            is_last, is_large = index == len(parts) - 1, size >= LARGE_BYTES
             of_each = [sizes.get(name, 0) for name in names]
             if PARTS_ALONE and sizes.keys() >= set(names):
                 is_large = max(of_each) >= LARGE_FUNCTION_BYTES
-            yield Unit(
+            unit = Unit(
                 key, shown, place, label, cubin.arch, symbols, names, is_last, sum(of_each),
                 is_large, is_quick,
             )  # fmt: skip
-        if twins:
-            found = tuple(self._originals.twin(name, mark) for name, mark in twins.items())
-            yield Twins(shown, place, label, cubin.arch, found)
+            if twins and is_last:
+                found = tuple(self._originals.twin(name, mark) for name, mark in twins.items())
+                yield Twins(found, unit)
+            else:
+                yield unit
 
     def _chosen(self, cubin: Cubin) -> list[str]:
         """Name the functions to read, in their order: with --kernel those that it means."""

@@ -50,6 +50,23 @@ def do_unit(unit: Unit) -> None:
     _worker.do(unit)
 
 
+class _Processes:
+    """Processes that do units; `end` ends them now, and what they have not finished is lost."""
+
+    def __init__(self, options: ScanOptions, journal: Journal, jobs: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        reader, self._stop = context.Pipe(duplex=False)
+        arguments = (options, journal, reader)
+        self._executor = ProcessPoolExecutor(jobs, context, start_process, arguments)
+
+    def start(self, unit: Unit) -> Future[None]:
+        return self._executor.submit(do_unit, unit)
+
+    def end(self) -> None:
+        self._stop.close()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
 @dataclass
 class _Waiting:
     item: Item
@@ -86,8 +103,7 @@ class Pool:
         self.journal = journal
         self.jobs = jobs
         self._here: Worker | None = None
-        self._executor: ProcessPoolExecutor | None = None
-        self._stop: connection.Connection | None = None
+        self._processes: _Processes | None = None
         self._all_known = False
 
     def run(self, items: Iterator[Item]) -> Iterator[Item]:
@@ -110,10 +126,13 @@ class Pool:
             return _Waiting(item)
         if self.jobs > 1:
             return _Waiting(item, item)
+        self._do_here(item)
+        return _Waiting(item)
+
+    def _do_here(self, unit: Unit) -> None:
         if self._here is None:
             self._here = Worker(self.options, self.journal)
-        self._here.do(item)
-        return _Waiting(item)
+        self._here.do(unit)
 
     def _start(self, waiting: deque[_Waiting]) -> None:
         """Give the processes as much as they can do, and a unit each to go on with."""
@@ -133,9 +152,9 @@ class Pool:
                 continue
             if count >= most:
                 return
-            if self._executor is None:
-                self._executor = self._open(self.jobs)
-            each.future = self._executor.submit(do_unit, each.unit)
+            if self._processes is None:
+                self._processes = _Processes(self.options, self.journal, self.jobs)
+            each.future = self._processes.start(each.unit)
             each.unit = None
             count, has_large = count + 1, has_large or each.is_large
 
@@ -157,36 +176,32 @@ class Pool:
             self._after_crash(waiting)
         return waiting.popleft().item
 
+    def alone(self, unit: Unit) -> None:
+        """Do a unit now, apart from all others: it may end its process."""
+        if self.journal.has(unit.key):
+            return
+        if self.jobs == 1:
+            self._do_here(unit)
+            return
+        processes = _Processes(self.options, self.journal, 1)
+        try:
+            processes.start(unit).result()
+        except BrokenProcessPool:
+            what = "the process that read it was ended, by the system or by a crash"
+            help = "scan with --jobs 1, or with more memory"
+            self.journal.write(unit.key, [error_row(unit.file, unit.cubin, what, help)])
+        finally:
+            processes.end()
+
     def _after_crash(self, waiting: deque[_Waiting]) -> None:
         """A process died and took the pool with it: find the unit that kills, one by one."""
         self._end()
         for each in waiting:
-            unit = each.item
             each.unit = each.future = None
-            if not isinstance(unit, Unit) or self.journal.has(unit.key):
-                continue
-            alone = self._open(1)
-            try:
-                alone.submit(do_unit, unit).result()
-            except BrokenProcessPool:
-                what = "the process that read it was ended, by the system or by a crash"
-                help = "scan with --jobs 1, or with more memory"
-                self.journal.write(unit.key, [error_row(unit.file, unit.cubin, what, help)])
-            finally:
-                self._end(alone)
+            if isinstance(each.item, Unit):
+                self.alone(each.item)
 
-    def _open(self, jobs: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")
-        reader, self._stop = context.Pipe(duplex=False)
-        arguments = (self.options, self.journal, reader)
-        return ProcessPoolExecutor(jobs, context, start_process, arguments)
-
-    def _end(self, executor: ProcessPoolExecutor | None = None) -> None:
-        """End the processes now; what they have not finished is not in the journal."""
-        executor = executor or self._executor
-        if self._stop is not None:
-            self._stop.close()
-            self._stop = None
-        if executor is not None:
-            executor.shutdown(wait=True, cancel_futures=True)
-        self._executor = None
+    def _end(self) -> None:
+        if self._processes is not None:
+            self._processes.end()
+            self._processes = None

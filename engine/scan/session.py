@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ... import __version__
@@ -17,7 +17,7 @@ from ..code import code_stamp
 from .baseline import Baseline
 from .journal import Journal
 from .kernel import Analyst
-from .model import SCHEMA, Remark, Row, ScanOptions, Unit, cubin_row
+from .model import SCHEMA, Remark, Row, ScanOptions, Twins, Unit, cubin_row
 from .output import Output
 from .plan import Item, Planner
 from .pool import Pool
@@ -93,23 +93,34 @@ def _rows(what: Scan, planner: Planner, journal: Journal, progress: Progress) ->
             yield item
 
     total = _nothing()
-    for item in Pool(what.options, journal, what.jobs).run(planned()):
+    pool = Pool(what.options, journal, what.jobs)
+    for item in pool.run(planned()):
         if isinstance(item, Remark):
             yield item.row
         else:
-            arch = item.arch
-            found = journal.rows(item.key) if isinstance(item, Unit) else twin_rows(item, journal)
-            for row in found:
+            unit = item if isinstance(item, Unit) else item.unit
+            arch = unit.arch
+            for row in _rows_of(item, journal, pool):
                 if row["record"] == "part":
                     total = {name: total[name] + row[name] for name in total}
-                    arch = item.arch or row["arch"]
+                    arch = unit.arch or row["arch"]
                 else:
                     yield row
-            if item.is_last:
-                yield cubin_row(item.file, item.cubin, arch, **total)
+            if unit.is_last:
+                yield cubin_row(unit.file, unit.cubin, arch, **total)
                 total = _nothing()
-            planner.release(item)
+            planner.release(unit)
         progress.done()
+
+
+def _rows_of(item: Unit | Twins, journal: Journal, pool: Pool) -> Iterable[Row]:
+    if isinstance(item, Unit):
+        return journal.rows(item.key)
+    rows = twin_rows(item, journal)
+    if rows is None:
+        pool.alone(item.unit)
+        return journal.rows(item.unit.key)
+    return rows
 
 
 def _nothing() -> dict[str, int]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...parsers.names import demangle
 from .journal import Journal
-from .model import Row, Twins, error_row
+from .model import Row, Twins
 
 
-def twin_rows(twins: Twins, journal: Journal) -> Iterator[Row]:
-    """Give a row for each twin, and the count of all; the units of their originals are done."""
+def twin_rows(twins: Twins, journal: Journal) -> list[Row] | None:
+    """Give a row for each twin, and their count; the units of their originals are done.
+
+    None where one of these was not read, which need not be the fault of its code.
+    """
     wanted: dict[str, set[str]] = {}
     for twin in twins.twins:
         wanted.setdefault(twin.key, set()).add(twin.original)
@@ -18,20 +19,18 @@ def twin_rows(twins: Twins, journal: Journal) -> Iterator[Row]:
         (key, row["kernel"]): row
         for key, names in wanted.items()
         for row in journal.rows_of(key, names)
+        if "instructions" in row  # it was read, also where its analysis failed
     }
-    kernels = instructions = 0
+    place = {"file": twins.unit.file, "cubin": twins.unit.cubin}
+    rows: list[Row] = []
     for twin in twins.twins:
         row = found.get((twin.key, twin.original))
         if row is None:
-            what = f"its code is that of {twin.original}, which could not be read"
-            yield error_row(twins.file, twins.cubin, what, None, kernel=twin.name)
-            continue
-        own = {"file": twins.file, "cubin": twins.cubin, "kernel": twin.name}
-        if row["record"] == "kernel":
+            return None
+        own = {**place, "kernel": twin.name}
+        if "demangled" in row:
             own["demangled"] = demangle(twin.name)
-        if "instructions" in row:  # it was read, also where its analysis failed
-            kernels += 1
-            instructions += row["instructions"]
-        yield {**row, **own}
-    counts = {"kernels": kernels, "functions": kernels, "instructions": instructions}
-    yield {"record": "part", "file": twins.file, "cubin": twins.cubin, "arch": twins.arch, **counts}
+        rows.append({**row, **own})
+    count, instructions = len(rows), sum(row["instructions"] for row in rows)
+    counts = {"kernels": count, "functions": count, "instructions": instructions}
+    return [*rows, {"record": "part", **place, "arch": twins.unit.arch, **counts}]
