@@ -34,14 +34,11 @@ def has_debugging(elf: Elf) -> bool:
     return any(section.name.startswith(_LEFT_OUT) for section in elf.sections)
 
 
-def is_noted(code: memoryview, kind: str | None = None) -> bool:
-    """Tell whether an instruction is among those that the disassembler notes something on.
-
-    `kind` as for `noted_encodings`.
-    """
+def is_noted(code: memoryview) -> bool:
+    """Tell whether an instruction is among those that the disassembler notes targets on."""
     words = code[: len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES].cast("H")
     firsts = set(words[:: INSTRUCTION_BYTES // words.itemsize])
-    return not noted_encodings(kind).isdisjoint(word & OPCODE_MASK for word in firsts)
+    return not noted_encodings().isdisjoint(word & OPCODE_MASK for word in firsts)
 
 
 def carved(data: memoryview, elf: Elf, names: Collection[str]) -> bytes:

@@ -25,16 +25,9 @@ def _data() -> dict[str, Any]:
 
 
 @cache
-def noted_encodings(kind: str | None = None) -> frozenset[int]:
-    """Give the low bits of instructions that nvdisasm notes something on after its analysis.
-
-    `kind` is "indirect" (branches and calls), "local memory" or None for all.
-    """
-    kinds = _data()["noted_encodings"]
-    return frozenset(
-        int(bits, 16) for name, found in kinds.items() if kind in (None, name)
-        for bits in found.values()
-    )  # fmt: skip
+def noted_encodings() -> frozenset[int]:
+    """Give the low bits of instructions that nvdisasm notes targets on after its analysis."""
+    return frozenset(int(bits, 16) for bits in _data()["noted_encodings"].values())
 
 
 @cache

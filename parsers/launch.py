@@ -19,11 +19,11 @@ from . import cache, tools
 DISASSEMBLER = "nvdisasm"
 OPTIONS = ("-c", "-hex")
 WITHOUT_ENCODINGS = ("-c",)
-# Without its data-flow analysis the disassembler takes a fifth less, and leaves out notes of three
-# kinds, on instructions of these opcodes: targets of indirect branches and calls, and which
-# accesses to local memory are spills. All else is the same text.
+# Without its data-flow analysis the disassembler takes a fifth less, and leaves out the targets of
+# indirect branches, which stand on instructions of these opcodes. It notes more, such as which
+# accesses to local memory are spills, but nothing here reads that. All else is the same text.
 QUICK = "-ndf"
-NOTED_OPCODES = ("BRX", "JMX", "CALL", "LDL", "STL")
+NOTED_OPCODES = ("BRX", "JMX")
 LONGEST_RUN_S = 600  # a vendor tool that takes longer hangs, however large the file
 SHORTEST_LIMIT_S = 30  # any file gets as much: a start takes seconds on a machine that is busy
 SLOWEST_BYTES_PER_S = 50_000  # a tenth of what nvdisasm was seen to read of a cubin

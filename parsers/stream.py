@@ -144,14 +144,9 @@ def _ways(
 
 
 def _is_noted(function: Function) -> bool:
-    """Tell whether the data-flow analysis would have told something: not of calls by a name."""
-    opcodes = {i.opcode for i in function.instructions}
-    if not any(opcode.startswith(NOTED_OPCODES) for opcode in opcodes):
-        return False
+    """Tell whether the data-flow analysis would have named targets."""
     return any(
-        i.opcode.startswith(NOTED_OPCODES)
-        and not (i.opcode == "CALL" and any(o.kind == "label" for o in i.operands))
-        for i in function.instructions
+        opcode.startswith(NOTED_OPCODES) for opcode in {i.opcode for i in function.instructions}
     )
 
 

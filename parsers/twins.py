@@ -22,9 +22,9 @@ def fingerprint(elf: Elf, record: ResourceRecord, code: memoryview) -> bytes | N
 
     `code` are its instructions. These, what the linker puts into them and all that the record
     states are the same then, but not the names of the function and its file. None where the text
-    depends on more: targets of indirect branches and calls come from other sections.
+    depends on more: targets of indirect branches come from other sections.
     """
-    if is_noted(code, "indirect"):
+    if is_noted(code):
         return None
     stated = replace(record, name="", path="", line=0)
     found = hashlib.sha256(repr((stated, _relocations(elf, record.name))).encode())

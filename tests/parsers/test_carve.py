@@ -19,6 +19,7 @@ from kneck.parsers.stream import stream_cubin
 from kneck.parsers.tools import find_tool
 
 CUBINS = Path(__file__).resolve().parents[1] / "kernels" / "cubin"
+READ = "BRANCH_TARGETS"  # other notes are left out where that saves an analysis
 SOME = sorted(
     CUBINS / f"{stem}.{arch}.cubin"
     for stem in ("two_kernels", "device_call", "switch_brx", "spilled", "hgemm_cp_async", "nbody")
@@ -41,11 +42,8 @@ def plain(function: Function) -> Function:
         text = each.text
         for label in sorted(names, key=len, reverse=True):
             text = text.replace(f"({label})", names[label])
-        instructions.append(
-            replace(
-                each, line=0, text=text, operands=(), annotations=tuple(sorted(each.annotations))
-            )
-        )
+        notes = tuple(sorted(note for note in each.annotations if note.startswith(READ)))
+        instructions.append(replace(each, line=0, text=text, operands=(), annotations=notes))
     return replace(function, line=0, labels={}, header={}, instructions=tuple(instructions))
 
 
@@ -71,7 +69,7 @@ def test_a_stream_gives_what_the_disassembler_prints(path: Path) -> None:
 def test_the_code_alone_tells_what_the_disassembler_notes_on(path: Path) -> None:
     codes = codes_of(read_elf(path.read_bytes(), path.name))
     for name, function in listed(path).items():
-        opcodes = [i.opcode for i in function.instructions if i.opcode != "CALL"]
+        opcodes = [i.opcode for i in function.instructions]
         assert is_noted(codes[name]) == any(o.startswith(NOTED_OPCODES) for o in opcodes), name
 
 
