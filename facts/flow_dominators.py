@@ -38,6 +38,13 @@ def immediate_dominators(
     return tuple(None if parent == above else parent for parent in parents)
 
 
+def ranks(roots: Iterable[int], following: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Number the nodes that can be reached so that, but for loops, each stands before the next."""
+    above = len(following)
+    order = _postorder(above, [*following, list(roots)])
+    return {node: rank for rank, node in enumerate(reversed(order[:-1]))}
+
+
 def _postorder(root: int, following: Sequence[Sequence[int]]) -> list[int]:
     """List what can be reached, each node after those that its edges lead to."""
     order: list[int] = []

@@ -162,8 +162,10 @@ def tree_barriers(scope: Scope) -> list[Line]:
     """
     found: dict[int, Line] = {}
     for loop in scope.kernel.loops.loops:
-        lines = [line for line in scope.lines if line.block in loop.blocks]
-        if loop.children or not _exchanges(lines):
+        if loop.children:
+            continue
+        lines = [line for block in sorted(loop.blocks) for line in scope.by_block.get(block, ())]
+        if not _exchanges(lines):
             continue
         steps = _unrolled(lines)
         if _scales_counter(lines, scope):

@@ -7,7 +7,7 @@ comparison) turns into an origin of its own, named after the place of that opera
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
@@ -16,7 +16,7 @@ from ..parsers.listing import Instruction, Operand
 from ..parsers.record import dataclass
 from .dep_operands import PREDICATE
 from .pattern_scope import Line, Scope, memory_operands, registers_of
-from .pattern_slice import READS_SPECIAL, Needed, following, needed_lines
+from .pattern_slice import READS_SPECIAL, Needed, needed_lines
 
 REMAPS = "kernel.remaps_blocks"  # asks for the origins of what LOSSY opcodes read
 LOSSY = frozenset({"SHF", "USHF", "LOP3", "ULOP3", "I2F", "I2FP", "MUFU", "IMNMX", "VIMNMX"})
@@ -83,6 +83,10 @@ class _Move:
     asked: frozenset[int]  # registers whose origins somebody may ask for
     touched: frozenset[int]  # all registers of the line, with its place on the stack
 
+    @property
+    def results(self) -> tuple[int, ...]:
+        return self.writes if self.slot is None else (*self.writes, self.slot)
+
 
 class Origins:
     """Answers "what does this operand depend on" for every instruction of a function."""
@@ -124,7 +128,7 @@ class Origins:
         """Tell whether an instruction makes something of the thread index that is not linear."""
         return ("part", position) in self._bits
 
-    @property
+    @cached_property
     def dimensions(self) -> set[object]:
         """Name the dimensions of the thread index that the function reads."""
         return {key for kind, key in self._names if kind == "thread"}
@@ -157,59 +161,47 @@ class Origins:
     def _run(self) -> None:
         """Go over the blocks until nothing changes; masks only grow, so that ends.
 
-        The block that stands first in the code goes first: it is visited once for all ways that
-        meet in it, not once for each.
+        The one that stands first in the flow goes first: it is visited once for all ways that meet
+        in it, not once for each.
         """
-        flow, asked_of = self.scope.flow, LOSSY if REMAPS in self.scope.wanted else ()
-        needed, matters = needed_lines(self.scope, asked_of)
+        scope, asked_of = self.scope, LOSSY if REMAPS in self.scope.wanted else ()
+        needed, matters = needed_lines(scope, asked_of)
         by_block = {block: [_move(each) for each in lines] for block, lines in needed.items()}
-        entering: dict[int, dict[int, int]] = {root: {} for root in flow.roots}
-        waiting = sorted(entering)
-        queued = set(waiting)
+        entering: dict[int, dict[int, int]] = {root: {} for root in scope.flow.roots}
+        waiting = sorted((scope.ranks[root], root) for root in entering)
+        queued = set(entering)
         changed: dict[int, set[int]] = {}  # by block: registers that differ since its last visit
+        written: dict[int, set[int]] = {}  # by block, from its second visit on
         visited: set[int] = set()
         while waiting:
-            block = heappop(waiting)
+            _, block = heappop(waiting)
             queued.discard(block)
             moves = by_block.get(block, ())
             new = changed.pop(block, _NONE)
-            if block in visited and all(move.touched.isdisjoint(new) for move in moves):
+            if block not in visited:
+                visited.add(block)
+                masks = self._masks_behind(moves, entering[block])
+            elif all(move.touched.isdisjoint(new) for move in moves):
                 masks = {each: entering[block][each] for each in new}  # they pass through it
             else:
-                visited.add(block)
-                state = _State(dict(entering[block]))
-                for move in moves:
-                    self._step(move, state)
-                masks = state.masks
-            for target in following(self.scope, block):
-                grown = self._merge(entering, target, masks, matters)
+                if block not in written:
+                    written[block] = {each for move in moves for each in move.results}
+                found = self._masks_behind(moves, entering[block])
+                masks = {each: found[each] for each in written[block] | new if each in found}
+            for target in scope.following[block]:
+                grown = _merge(entering, target, masks, matters[target])
                 if grown is None:
                     continue
                 changed.setdefault(target, set()).update(grown)
                 if target not in queued:
-                    heappush(waiting, target)
+                    heappush(waiting, (scope.ranks[target], target))
                     queued.add(target)
 
-    @staticmethod
-    def _merge(
-        entering: dict[int, dict[int, int]],
-        target: int,
-        masks: dict[int, int],
-        matters: dict[int, set[int]],
-    ) -> Iterable[int] | None:
-        """Add what matters in a block to what enters it; give what is more than before."""
-        found = {each: masks[each] for each in matters[target] if each in masks}
-        known = entering.get(target)
-        if known is None:
-            entering[target] = found
-            return found
-        grown = []
-        for register, mask in found.items():
-            old = known.get(register, 0)
-            if old | mask != old:
-                known[register] = old | mask
-                grown.append(register)
-        return grown or None
+    def _masks_behind(self, moves: Iterable[_Move], entering: Mapping[int, int]) -> dict[int, int]:
+        state = _State(dict(entering))
+        for move in moves:
+            self._step(move, state)
+        return state.masks
 
     def _step(self, move: _Move, state: _State) -> None:
         masks, guard, guarded = state.masks, move.guard, state.guarded
@@ -229,8 +221,8 @@ class Origins:
         if move.stored is not None and move.slot is not None:
             stored = self._joined(state.read(number, move.under) for number in move.stored)
             state.write(move.slot, stored | condition, move.under, guard)
-        for index, register in enumerate(move.writes):
-            result = self._result(move, index, mask, masks)
+        result, other = self._results(move, mask, masks)
+        for register in move.writes:
             if guard is None and not guarded:
                 if result:
                     masks[register] = result
@@ -238,34 +230,40 @@ class Origins:
                     masks.pop(register, None)
             else:
                 state.write(register, result | condition, move.under, guard)
+            result = other
 
-    def _result(self, move: _Move, index: int, mask: int, masks: dict[int, int]) -> int:
-        """Give the origins of a result; `mask` has those of everything that is read."""
+    def _results(self, move: _Move, mask: int, masks: dict[int, int]) -> tuple[int, int]:
+        """Give the origins of the first result and of the others.
+
+        `mask` has those of everything that is read.
+        """
         kind, position = move.kind, move.position
         if kind == "mixed" or kind == "distinct":
-            return (
-                mask
-                if not mask or (kind == "distinct" and index == 0)
-                else (self._blurred(mask, position))
-            )
+            if not mask:
+                return 0, 0
+            if kind == "distinct" and len(move.writes) == 1:
+                return mask, mask
+            blurred = self._blurred(mask, position)
+            return mask if kind == "distinct" else blurred, blurred
         if kind == "stack":
-            return 0 if move.slot is None else masks.get(move.slot, 0)
-        if kind == "special":
-            return self._joined(self._special(o) for o in move.instruction.operands)
-        if kind == "load":
-            return self._bit("load", position) | self._blurred(mask, position)
-        if kind == "vote":
-            return mask & ~(self.mask("thread") | self.mask("part"))
-        if kind == "shuffle":
-            return mask | self._bit("part", position)
-        return self._blurred(mask, position)
+            found = 0 if move.slot is None else masks.get(move.slot, 0)
+        elif kind == "special":
+            found = self._joined(self._special(o) for o in move.instruction.operands)
+        elif kind == "load":
+            found = self._bit("load", position) | self._blurred(mask, position)
+        elif kind == "vote":
+            found = mask & ~(self.mask("thread") | self.mask("part"))
+        else:
+            found = mask | self._bit("part", position)  # a shuffle
+        return found, found
 
     def _blurred(self, mask: int, position: int) -> int:
         """Turn whole indices into parts of them, named after the place where that happens."""
         if not mask:
             return 0
+        kinds = self._kinds
         for whole, part in (("thread", "part"), ("block", "block part")):
-            bits = self.mask(whole) & mask
+            bits = kinds.get(whole, 0) & mask
             if bits:
                 mask = mask & ~bits | self._bit(part, position)
         return mask
@@ -291,6 +289,27 @@ class Origins:
         for mask in masks:
             found |= mask
         return found
+
+
+def _merge(
+    entering: dict[int, dict[int, int]], target: int, masks: dict[int, int], matters: set[int]
+) -> Iterable[int] | None:
+    """Add what matters in a block to what enters it; give what is more than before."""
+    if len(masks) < len(matters):
+        found = {each: mask for each, mask in masks.items() if each in matters}
+    else:
+        found = {each: masks[each] for each in matters if each in masks}
+    known = entering.get(target)
+    if known is None:
+        entering[target] = found
+        return found
+    grown = []
+    for register, mask in found.items():
+        old = known.get(register, 0)
+        if old | mask != old:
+            known[register] = old | mask
+            grown.append(register)
+    return grown or None
 
 
 def _move(needed: Needed) -> _Move:

@@ -9,6 +9,7 @@ from ..parsers.listing import Instruction, Operand
 from ..parsers.record import dataclass
 from .arch_table import ArchTable
 from .dep_operands import UNIFORM, Access
+from .flow_dominators import ranks
 from .instructions import InstructionInfo
 from .kernel import Kernel
 from .loop_linear import Linear
@@ -92,6 +93,28 @@ class Scope:
     def looping(self) -> frozenset[int]:
         """Give the blocks of any loop, the K-tile loop or another."""
         return frozenset(block for loop in self.kernel.loops.loops for block in loop.blocks)
+
+    @cached_property
+    def by_block(self) -> dict[int, list[Line]]:
+        """Give the lines of each block that has some."""
+        found: dict[int, list[Line]] = {}
+        for line in self.lines:
+            found.setdefault(line.block, []).append(line)
+        return found
+
+    @cached_property
+    def following(self) -> tuple[tuple[int, ...], ...]:
+        """Give the blocks that control goes to behind each, with the routine that it calls."""
+        calls = self.flow.calls
+        return tuple(
+            (*(edge.target for edge in edges), *((calls[block],) if block in calls else ()))
+            for block, edges in enumerate(self.flow.successors)
+        )
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Number the blocks in the order of the flow; a pass in it visits few of them again."""
+        return ranks(self.flow.roots, self.following)
 
     @property
     def body(self) -> tuple[Line, ...]:

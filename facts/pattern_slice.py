@@ -82,19 +82,20 @@ class _Pass:
     def needed(self) -> dict[int, list[Needed]]:
         """Give the needed lines by block."""
         flow = self.flow
+        ranks = self.scope.ranks
         before: dict[int, list[int]] = {}
         for block in flow.reachable:
-            for target in following(self.scope, block):
+            for target in self.scope.following[block]:
                 before.setdefault(target, []).append(block)
         queued = set(flow.reachable)
-        waiting = sorted(-block for block in queued)
+        waiting = [(-ranks[block], block) for block in sorted(queued, key=lambda b: -ranks[b])]
         while waiting:
-            block = -heappop(waiting)
+            _, block = heappop(waiting)
             queued.discard(block)
             if self._grows(block):
                 for source in before.get(block, ()):
                     if source not in queued:
-                        heappush(waiting, -source)
+                        heappush(waiting, (-ranks[source], source))
                         queued.add(source)
         needed: dict[int, list[Needed]] = {}
         for line in self.scope.lines:
@@ -107,7 +108,7 @@ class _Pass:
     def _grows(self, block: int) -> bool:
         """Go through a block from its end; tell whether more matters at its start than before."""
         matters: set[int] = set()
-        for target in following(self.scope, block):
+        for target in self.scope.following[block]:
             matters |= self.entering.get(target, _NONE)
         span = self.flow.blocks[block]
         instructions = self.flow.function.instructions
@@ -149,14 +150,6 @@ def _pass(access: Access, reads: frozenset[int] | tuple[int, ...], matters: set[
     matters.update(reads)
     if access.guard is not None:
         matters.add(access.guard)
-
-
-def following(scope: Scope, block: int) -> list[int]:
-    """Give the blocks that control goes to behind a block, with the routine that it calls."""
-    found = [edge.target for edge in scope.flow.successors[block]]
-    if block in scope.flow.calls:
-        found.append(scope.flow.calls[block])
-    return found
 
 
 def _addresses(instruction: Instruction) -> frozenset[int]:

@@ -19,6 +19,7 @@ SYMBOL = struct.Struct("<IBBHQQ")
 NO_BITS = 8  # SHT_NOBITS: a size without contents
 _RELOCATABLE = 1  # ET_REL
 _MOST_SECTIONS = 1 << 20
+_MOST_OVERLAP = 2  # sound files have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ def _read(data: memoryview, path: str) -> Elf:
         Section(_string(names, row[0]), row[1], row[2], row[5], row[7], _contents(data, row, path))
         for row in rows
     )
+    if sum(len(section.data) for section in sections) > _MOST_OVERLAP * len(data):
+        raise _damaged(path, "its sections overlap")  # reading each would take time without end
     by_name = {section.name: section for section in reversed(sections)}  # the first one wins
     symbols = _symbols(sections, rows)
     return Elf(flags, ident[8], kind == _RELOCATABLE, sections, symbols, by_name)

@@ -24,7 +24,9 @@ from kneck.facts.measure.ncu_csv import read_csv
 from kneck.facts.model import Value
 from kneck.facts.problem import parse_problem, problem_facts
 from kneck.facts.request import Request
-from kneck.parsers.cubin import read_cubin
+from kneck.parsers.carve import carved, codes_of
+from kneck.parsers.cubin import cubin_of
+from kneck.parsers.elf import read_elf
 from kneck.parsers.errors import KneckError
 from kneck.parsers.expression import parse_expression
 from kneck.parsers.expression_tree import evaluate
@@ -32,6 +34,7 @@ from kneck.parsers.listing import Function
 from kneck.parsers.resources import parse_resources
 from kneck.parsers.sass import parse_sass
 from kneck.parsers.stream import stream_cubin
+from kneck.parsers.twins import fingerprint
 from kneck.rules.load import load
 
 from ..engine.knowledge import VOCABULARY, facts, write_folder
@@ -113,7 +116,12 @@ def cubin(data: bytes) -> None:
             inside.mkdir(exist_ok=True)
             for _, member in members(str(path), inside):
                 member.unlink()
-        found = read_cubin(data, "fuzzed")
+        elf = read_elf(data, "fuzzed")
+        found, codes = cubin_of(elf, "fuzzed"), codes_of(elf)
+        for record in found.records:
+            if record.name in codes:
+                fingerprint(elf, record, codes[record.name])
+                carved(memoryview(data), elf, (record.name,))
         if sum(data) % DISASSEMBLED_ONE_IN == 0:
             for function in stream_cubin(str(path), "fuzzed", found.arch):
                 analysed(function)

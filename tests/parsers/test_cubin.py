@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kneck.parsers.cubin import read_cubin
+from kneck.parsers.elf import HEADER, SECTION
 from kneck.parsers.errors import KneckError
 from kneck.parsers.resources import parse_resources
 from kneck.parsers.tools import find_tool
@@ -134,3 +135,13 @@ def test_a_damaged_cubin_gives_records_or_a_named_error(data: st.DataObject) -> 
         read_cubin(bytes(whole[:cut]), "x.cubin", RESERVE)
     except KneckError as error:
         assert error.help
+
+
+def test_sections_that_share_their_bytes_are_refused_before_they_are_read_one_by_one() -> None:
+    data = SMALL.read_bytes()
+    header = list(HEADER.unpack_from(data))
+    table = data[header[6] : header[6] + header[12] * SECTION.size]
+    more = [SECTION.pack(0, 1, 0, 0, 0, len(data), 0, 0, 1, 0)] * 100
+    header[6], header[12] = len(data), header[12] + len(more)
+    with pytest.raises(KneckError, match="overlap"):
+        read_cubin(HEADER.pack(*header) + data[HEADER.size :] + table + b"".join(more), "x.cubin")
