@@ -233,7 +233,8 @@ def fusable_pairs(scope: Scope) -> list[Line]:
 
 def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
     """Give the one line that reads the result before it is written again; in a loop, round it."""
-    written = scope.access(lines[at]).writes
+    accesses = scope.values.accesses.all
+    written = accesses[lines[at].position].writes
     if not written:
         return None  # it goes to RZ
     register = written[0]
@@ -243,10 +244,10 @@ def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
     )
     rest = lines[at + 1 :] if not goes_round else [*lines[at + 1 :], *lines[: at + 1]]
     for line in rest:
-        access = scope.access(line)
-        if register in access.reads:
+        access = accesses[line.position]
+        if register in access.read:
             users.append(line)
-        if register in access.writes and access.guard is None:
+        if register in access.written and access.guard is None:
             return users[0] if len(users) == 1 else None
     return None
 
