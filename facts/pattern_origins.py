@@ -82,6 +82,7 @@ class _Move:
     stored: tuple[int, ...] | None  # registers that go there
     asked: frozenset[int]  # registers whose origins somebody may ask for
     touched: frozenset[int]  # all registers of the line, with its place on the stack
+    is_plain: bool  # one result without a guard, from operands alone, and nobody asks for them
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -96,6 +97,7 @@ class Origins:
         self._bits: dict[tuple[str, object], int] = {}
         self._names: list[tuple[str, object]] = []
         self._kinds: dict[str, int] = {}  # all bits of each kind
+        self._whole = 0  # those of indices that are no parts
         self._before: dict[int, dict[int, int]] = {}
         self._run()
 
@@ -199,9 +201,23 @@ class Origins:
 
     def _masks_behind(self, moves: Iterable[_Move], entering: Mapping[int, int]) -> dict[int, int]:
         state = _State(dict(entering))
+        masks = state.masks
+        get = masks.get
         for move in moves:
-            self._step(move, state)
-        return state.masks
+            if not move.is_plain or state.guarded:
+                self._step(move, state)
+                continue
+            mask = 0
+            for number in move.reads:
+                mask |= get(number, 0)
+            if mask and move.kind == "mixed":
+                mask = self._blurred(mask, move.position)
+            (register,) = move.writes
+            if mask:
+                masks[register] = mask
+            else:
+                masks.pop(register, None)
+        return masks
 
     def _step(self, move: _Move, state: _State) -> None:
         masks, guard, guarded = state.masks, move.guard, state.guarded
@@ -259,9 +275,9 @@ class Origins:
 
     def _blurred(self, mask: int, position: int) -> int:
         """Turn whole indices into parts of them, named after the place where that happens."""
-        if not mask:
-            return 0
         kinds = self._kinds
+        if not mask & self._whole:
+            return mask
         for whole, part in (("thread", "part"), ("block", "block part")):
             bits = kinds.get(whole, 0) & mask
             if bits:
@@ -281,6 +297,8 @@ class Origins:
             known = self._bits[kind, key] = 1 << len(self._names)
             self._names.append((kind, key))
             self._kinds[kind] = self._kinds.get(kind, 0) | known
+            if kind in ("thread", "block"):
+                self._whole |= known
         return known
 
     @staticmethod
@@ -306,8 +324,8 @@ def _merge(
     grown = []
     for register, mask in found.items():
         old = known.get(register, 0)
-        if old | mask != old:
-            known[register] = old | mask
+        if mask is not old and mask | old != old:
+            known[register] = mask | old
             grown.append(register)
     return grown or None
 
@@ -319,9 +337,15 @@ def _move(needed: Needed) -> _Move:
     kind = _kind(family, instruction.opcode, instruction.modifiers)
     touched = access.touched if needed.slot is None else access.touched | {needed.slot}
     data = access.data if family == "store_local" and needed.slot is not None else None
+    is_plain = (
+        kind in ("mixed", "distinct")
+        and access.guard is None
+        and len(access.writes) == 1
+        and not needed.asked
+    )
     return _Move(
         line.position, instruction, access.reads, access.writes, access.guard,
-        instruction.predicate, kind, needed.slot, data, needed.asked, touched,
+        instruction.predicate, kind, needed.slot, data, needed.asked, touched, is_plain,
     )  # fmt: skip
 
 

@@ -225,20 +225,22 @@ def fusable_pairs(scope: Scope) -> list[Line]:
     for lines in by_block.values():
         for at, line in enumerate(lines):
             if line.instruction.opcode == "FMUL" and line.instruction.predicate is None:
-                user = _only_user(at, lines, scope)
-                if user is not None and user.instruction.opcode == "FADD":
+                if _only_user_adds(at, lines, scope):
                     found.append(line)
     return found
 
 
-def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
-    """Give the one line that reads the result before it is written again; in a loop, round it."""
+def _only_user_adds(at: int, lines: Sequence[Line], scope: Scope) -> bool:
+    """Tell whether one FADD alone reads the result before it is written again.
+
+    In a loop of one block the lines above it come behind it.
+    """
     accesses = scope.values.accesses.all
     written = accesses[lines[at].position].writes
     if not written:
-        return None  # it goes to RZ
+        return False  # it goes to RZ
     register = written[0]
-    users: list[Line] = []
+    is_read = False
     goes_round = any(
         edge.target == lines[at].block for edge in scope.flow.successors[lines[at].block]
     )
@@ -246,10 +248,12 @@ def _only_user(at: int, lines: Sequence[Line], scope: Scope) -> Line | None:
     for line in rest:
         access = accesses[line.position]
         if register in access.read:
-            users.append(line)
+            if is_read or line.instruction.opcode != "FADD":
+                return False
+            is_read = True
         if register in access.written and access.guard is None:
-            return users[0] if len(users) == 1 else None
-    return None
+            return is_read
+    return False
 
 
 _PARTS: dict[str, Callable[[Scope], Fact | Missing]] = {

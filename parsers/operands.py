@@ -28,7 +28,7 @@ _NUMBER = re.compile(
 _MADE_LABEL = re.compile(r"\.L_x_[0-9]+")
 _ANY_LABEL = ".L_x_"
 _LARGEST_INDEX = {"R": 255, "P": 7, "B": 255}  # R and P: eight and three bits of the encoding
-_MEMO_LIMIT = 1 << 15  # entries; a library scan must not grow without end
+_MEMO_LIMIT = 1 << 14  # entries; a library scan must not grow without end
 _LONGEST_OPERAND = 4096  # characters; nothing real is longer, and the lexer is not asked
 
 

@@ -35,6 +35,7 @@ _LINE = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _ANNOTATION = re.compile(r'\(\*"(.*?)"\*\)')
+_MOST_LISTS = 1 << 13  # operand lists that are kept; most of a large unit occur in one function
 _TOP_DIGITS = 6  # hex digits of the second word that hold the control bits
 
 
@@ -87,6 +88,8 @@ class Reader(Headers):
                 continue
             parsed = lists.get(rest)
             if parsed is None:
+                if len(lists) >= _MOST_LISTS:
+                    lists.clear()
                 parsed = lists[rest] = operand_list(rest)
             control = None
             if word2:

@@ -6,7 +6,7 @@ import ctypes
 import gc
 import sys
 
-OFTEN_ENOUGH = 60_000  # instructions; giving back takes as long as analysing a thousand of them
+OFTEN_ENOUGH = 40_000  # instructions; giving back takes as long as analysing a thousand of them
 THOROUGH = 10  # rounds between those that look at old objects too, which take ten times as long
 
 
