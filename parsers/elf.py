@@ -20,6 +20,7 @@ NO_BITS = 8  # SHT_NOBITS: a size without contents
 _RELOCATABLE = 1  # ET_REL
 _MOST_SECTIONS = 1 << 20
 _MOST_OVERLAP = 2  # sound files have none
+_MOST_SHARED = 16  # names may end in the same bytes; together they are far shorter than the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +92,31 @@ def _read(data: memoryview, path: str) -> Elf:
     if count > _MOST_SECTIONS:
         raise _damaged(path, f"{count} sections")
     rows = [SECTION.unpack_from(data, offset + i * entry_size) for i in range(count)]
-    names = bytes(_contents(data, rows[name_index], path))
+    names = _Names(_contents(data, rows[name_index], path), _MOST_SHARED * len(data), path)
     sections = tuple(
-        Section(_string(names, row[0]), row[1], row[2], row[5], row[7], _contents(data, row, path))
+        Section(names.at(row[0]), row[1], row[2], row[5], row[7], _contents(data, row, path))
         for row in rows
     )
     if sum(len(section.data) for section in sections) > _MOST_OVERLAP * len(data):
         raise _damaged(path, "its sections overlap")  # reading each would take time without end
     by_name = {section.name: section for section in reversed(sections)}  # the first one wins
-    symbols = _symbols(sections, rows)
+    symbols = _symbols(sections, rows, names.left, path)
     return Elf(flags, ident[8], kind == _RELOCATABLE, sections, symbols, by_name)
 
 
-def _symbols(sections: tuple[Section, ...], rows: list[tuple[int, ...]]) -> tuple[Symbol, ...]:
+def _symbols(
+    sections: tuple[Section, ...], rows: list[tuple[int, ...]], longest: int, path: str
+) -> tuple[Symbol, ...]:
+    """Read the symbols; their names together are no longer than `longest`."""
     found = []
     for section, row in zip(sections, rows, strict=True):
         if section.name != ".symtab":
             continue
-        names = bytes(sections[row[6]].data)
+        names = _Names(sections[row[6]].data, longest, path)
         for at in range(0, len(section.data) - SYMBOL.size + 1, SYMBOL.size):
-            name, info, other, index, value, _ = SYMBOL.unpack_from(section.data, at)
-            found.append(Symbol(_string(names, name), index, value, other, info & 15 == 2))
+            start, info, other, index, value, _ = SYMBOL.unpack_from(section.data, at)
+            found.append(Symbol(names.at(start), index, value, other, info & 15 == 2))
+        longest = names.left
     return tuple(found)
 
 
@@ -124,9 +129,21 @@ def _contents(data: memoryview, row: tuple[int, ...], path: str) -> memoryview:
     return data[start : start + size]
 
 
-def _string(names: bytes, start: int) -> str:
-    end = names.find(b"\0", start)
-    return names[start : end if end >= 0 else len(names)].decode("utf-8", "replace")
+class _Names:
+    """Reads names from a table of them, `left` bytes at most in all."""
+
+    def __init__(self, table: memoryview, left: int, path: str) -> None:
+        self.table = bytes(table)
+        self.left = left
+        self.path = path
+
+    def at(self, start: int) -> str:
+        end = self.table.find(b"\0", start)
+        name = self.table[start : end if end >= 0 else len(self.table)]
+        self.left -= len(name)
+        if self.left < 0:
+            raise _damaged(self.path, "its names overlap")
+        return name.decode("utf-8", "replace")
 
 
 def _damaged(path: str, why: str) -> KneckError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...facts.derive import Derivation
 from ...facts.model import FactBase, Value
 from ...facts.resource_facts import FIELDS
-from ...parsers.expression_tree import COMPARISONS, Expression, Tree, compare, names_in
+from ...parsers.expression_tree import COMPARISONS, Expression, Tree, compare
 from ...rules.model import Knowledge, Rule, Template
 from ..demand import constant
 
@@ -90,7 +90,7 @@ class _Able:
         if rules:
             return self._set(name, rules, None if entry is None else entry.default)
         if name in self.makers:
-            costs = entry is not None and entry.cost > 0
+            costs = self._costs(name)
             return ANY if any(self._works(step, costs) for step in self.makers[name]) else NEVER
         if name in self.base.missing:
             return NEVER
@@ -101,8 +101,14 @@ class _Able:
 
         One that costs something although its inputs do not takes it from an optional input.
         """
-        has_optional = not costs or not step.optional or any(map(self.values, step.optional))
-        return has_optional and all(map(self.values, step.inputs))
+        if not all(map(self.values, step.inputs)):
+            return False
+        needs_more = costs and not any(map(self._costs, step.inputs))
+        return not (needs_more and step.optional) or any(map(self.values, step.optional))
+
+    def _costs(self, name: str) -> bool:
+        entry = self.knowledge.vocabulary.entry(name)
+        return entry is not None and entry.cost > 0
 
     def _set(self, name: str, rules: Iterable[Rule], default: Value | None) -> Possible:
         """Give the constants that rules which can fire set, and the default."""
@@ -139,7 +145,9 @@ class _Able:
         if tree[0] == "if":
             sides = self._is_decided(tree[2]) or self._is_decided(tree[3])
             return self._is_decided(tree[1]) and sides
-        return all(map(self.values, names_in(tree)))
+        if tree[0] == "name":
+            return bool(self.values(tree[1]))
+        return tree[0] in _CONSTANTS or all(map(self._is_decided, tree[1:]))
 
 
 class _Needed:

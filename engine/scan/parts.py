@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...parsers.carve import is_noted
 from ...parsers.cubin import Cubin
 from ...parsers.elf import Elf
-from ...parsers.twins import fingerprint
+from ...parsers.twins import Fingerprints
 from .model import Twin
 
 # A part of a cubin: 1.5 s of disassembly, whose start takes a quarter of one, and 140 MB.
@@ -60,7 +60,7 @@ def part_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview])
 class Originals:
     """The kernels that a scan has met, so that one of the same code is read once.
 
-    Of each a fingerprint stays, with the unit that reads it and its name there: 200 bytes.
+    Of each a fingerprint stays, with the unit that reads it and its name there.
     """
 
     def __init__(self) -> None:
@@ -75,10 +75,11 @@ class Originals:
         if not can_be_cut(cubin, codes):
             return own, twins
         here = set()
+        fingerprints = Fingerprints(elf)
         for record in cubin.records:
             if record.name not in own or not record.is_entry:
                 continue
-            mark = fingerprint(elf, record, codes[record.name])
+            mark = fingerprints.of(record, codes[record.name])
             if mark is not None and (mark in self._known or mark in here):
                 twins[record.name] = mark
                 del own[record.name]

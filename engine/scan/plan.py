@@ -21,7 +21,7 @@ from ...parsers.names import find_name
 from ...parsers.stream import PARTS_ALONE
 from .archive import members
 from .model import Remark, ScanOptions, Twins, Unit, cubin_row, error_row, skipped_row
-from .parts import Originals, part_of, parts_of
+from .parts import Originals, parts_of
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
@@ -174,8 +174,8 @@ class Planner:
         codes = codes_of(elf)
         own, twins = self._originals.divide(elf, cubin, self._chosen(cubin), codes)
         parts = list(parts_of(cubin, list(own), codes))
-        if twins:
-            parts.append(part_of(cubin, list(twins), codes))
+        first_of_twins = len(parts)
+        parts += parts_of(cubin, list(twins), codes)
         sizes = {name: len(code) for name, code in codes.items()}
         del data, elf, codes
         if not cubin.records and self.options.kernel is None:
@@ -191,11 +191,10 @@ class Planner:
                 key, shown, place, label, cubin.arch, symbols, names, is_last, sum(of_each),
                 is_large, is_quick,
             )  # fmt: skip
-            if twins and is_last:
-                found = tuple(self._originals.twin(name, mark) for name, mark in twins.items())
-                yield Twins(found, unit)
-            else:
+            if index < first_of_twins:
                 yield unit
+            else:
+                yield Twins(tuple(self._originals.twin(name, twins[name]) for name in names), unit)
 
     def _chosen(self, cubin: Cubin) -> list[str]:
         """Name the functions to read, in their order: with --kernel those that it means."""

@@ -197,8 +197,8 @@ class Pool:
         """A process died and took the pool with it: find the unit that kills, one by one."""
         self._end()
         for each in waiting:
-            each.unit = each.future = None
-            if isinstance(each.item, Unit):
+            if each.unit is None and isinstance(each.item, Unit):
+                each.future = None
                 self.alone(each.item)
 
     def _end(self) -> None:

@@ -34,7 +34,7 @@ from kneck.parsers.listing import Function
 from kneck.parsers.resources import parse_resources
 from kneck.parsers.sass import parse_sass
 from kneck.parsers.stream import stream_cubin
-from kneck.parsers.twins import fingerprint
+from kneck.parsers.twins import Fingerprints
 from kneck.rules.load import load
 
 from ..engine.knowledge import VOCABULARY, facts, write_folder
@@ -118,9 +118,10 @@ def cubin(data: bytes) -> None:
                 member.unlink()
         elf = read_elf(data, "fuzzed")
         found, codes = cubin_of(elf, "fuzzed"), codes_of(elf)
+        fingerprints = Fingerprints(elf)
         for record in found.records:
             if record.name in codes:
-                fingerprint(elf, record, codes[record.name])
+                fingerprints.of(record, codes[record.name])
                 carved(memoryview(data), elf, (record.name,))
         if sum(data) % DISASSEMBLED_ONE_IN == 0:
             for function in stream_cubin(str(path), "fuzzed", found.arch):

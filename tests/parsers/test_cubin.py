@@ -145,3 +145,17 @@ def test_sections_that_share_their_bytes_are_refused_before_they_are_read_one_by
     header[6], header[12] = len(data), header[12] + len(more)
     with pytest.raises(KneckError, match="overlap"):
         read_cubin(HEADER.pack(*header) + data[HEADER.size :] + table + b"".join(more), "x.cubin")
+
+
+def test_names_that_share_their_bytes_are_refused_before_they_take_all_memory() -> None:
+    data = SMALL.read_bytes()
+    header = list(HEADER.unpack_from(data))
+    table = [SECTION.unpack_from(data, header[6] + at * SECTION.size) for at in range(header[12])]
+    names = table[header[13]]
+    long = b"x" * (1 << 16)
+    table[header[13]] = (*names[:4], len(data), len(long), *names[6:])
+    table += [(0, 1, 0, 0, 0, 0, 0, 0, 1, 0)] * 4_000
+    header[6], header[12] = len(data) + len(long), len(table)
+    rows = b"".join(SECTION.pack(*row) for row in table)
+    with pytest.raises(KneckError, match="names overlap"):
+        read_cubin(HEADER.pack(*header) + data[HEADER.size :] + long + rows, "x.cubin")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kneck.engine.scan import pool, work
+from kneck.engine.scan import parts, pool, work
 from kneck.engine.scan.kernel import Analyst
 from kneck.engine.scan.model import Unit
 from kneck.engine.scan.work import Worker
@@ -18,7 +18,7 @@ from kneck.parsers.elf import read_elf
 from kneck.parsers.errors import KneckError
 from kneck.parsers.listing import Function
 from kneck.parsers.stream import stream_cubin
-from kneck.parsers.twins import fingerprint
+from kneck.parsers.twins import Fingerprints
 
 from . import dying
 from .scanning import CUBINS, Row, rows, scan
@@ -86,6 +86,27 @@ def test_of_a_cubin_the_kernels_that_are_new_are_read(read: list[str], tmp_path:
     found = rows(out, "kernel")
     assert {row["kernel"] for row in found[2:]} == {first, second}
     assert [row["kernels"] for row in rows(out, "cubin")] == [2, 2]
+
+
+def test_twins_are_cut_into_parts_as_others_are(
+    read: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where the first of two could not be read, its own twin alone is read again."""
+    monkeypatch.setattr(parts, "PART_CODE_BYTES", 1)
+    other, out = tmp_path / "other.cubin", tmp_path / "scan.jsonl"
+    other.write_bytes(TWO.read_bytes())
+    first, second = codes_of(read_elf(TWO.read_bytes(), "x"))
+
+    def refusing(place: str, path: str, arch: str, symbols: Any, names: Any, quick: bool) -> Any:
+        if place == str(TWO) and first in names:
+            raise KneckError("it cannot be read today")
+        return stream_cubin(place, path, arch, symbols, names, quick)
+
+    monkeypatch.setattr(work, "stream_cubin", refusing)
+    assert scan(TWO, other, "-o", out) == 0
+    assert read == [first, second, first]
+    assert sorted(row["kernel"] for row in rows(out, "kernel")) == sorted([first, second, second])
+    assert [row["kernels"] for row in rows(out, "cubin")] == [1, 2]
 
 
 def test_several_processes_and_a_resumed_scan_give_the_same_bytes(
@@ -160,7 +181,7 @@ def test_a_failed_analysis_is_told_of_both_and_counts(
 def mark(data: bytes, position: int = 0) -> bytes | None:
     elf = read_elf(data, "x")
     record = cubin_of(elf, "x").records[position]
-    return fingerprint(elf, record, codes_of(elf)[record.name])
+    return Fingerprints(elf).of(record, codes_of(elf)[record.name])
 
 
 def test_a_fingerprint_is_of_code_and_resources_not_of_names() -> None:
@@ -172,6 +193,20 @@ def test_a_fingerprint_is_of_code_and_resources_not_of_names() -> None:
     info = bytes(elf.by_name[".nv.info"].data)
     assert mark(data) != mark(data.replace(info, bytes(len(info))))  # another number of registers
     assert mark(data) != mark((CUBINS / "spilled.sm_80.cubin").read_bytes())
+
+
+def test_helper_routines_inside_of_the_code_tell_kernels_apart_by_their_names() -> None:
+    precise = CUBINS / "precise_math.sm_86.cubin"
+    routine = b"$__internal_0_$__cuda_sm20_sqrt_rn_f32_slowpath"
+    assert routine in precise.read_bytes()
+    own = b"_Z9user_func".ljust(len(routine), b"x")
+    assert mark(precise.read_bytes()) != mark(renamed(precise, routine, own))
+
+
+def test_containers_of_another_version_are_told_apart() -> None:
+    """The disassembler prints another architecture for some of them."""
+    data = SPILLED.read_bytes()
+    assert mark(data) != mark(data[:8] + bytes([data[8] ^ 1]) + data[9:])
 
 
 def test_code_with_an_indirect_branch_has_no_fingerprint() -> None:
