@@ -6,17 +6,19 @@ Registers are small integers, one range for each register file, so that sets of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from ..parsers.listing import Instruction, Operand
-from ..parsers.record import dataclass
+from ..parsers.record import dataclass, replace
 
 UNIFORM = 256  # R0..R254 are 0..254, UR0 is 256, P0 is 512, UP0 is 528
 PREDICATE = 512
 UNIFORM_PREDICATE = 528
 _MEMO_LIMIT = 1 << 13  # texts; a scan of many kernels must not grow without end
+_SHAPE = re.compile(r"[0-9]+x([0-9]+)x[0-9]+")  # rows, columns, depth
 _SUFFIX_WIDTHS = {"64": 2, "F32x2": 2, "F32": 1, "U32": 1}
 
 
@@ -46,6 +48,7 @@ class _Rule:
     destination_width: int | None = None
     data_width: int | None = None
     widths: tuple[int, ...] = ()
+    columns_per_register: int | None = None
     address_width: int = 1
     uniform_width: int = 1
 
@@ -143,8 +146,18 @@ class OperandRules:
                 present = iter(instruction.modifiers)
                 if all(modifier in present for modifier in modifiers):  # in this order
                     merged.update(values)
-            rule = self._compiled[instruction.mnemonic] = _Rule(**merged)
+            rule = self._compiled[instruction.mnemonic] = _of_shape(_Rule(**merged), instruction)
         return rule
+
+
+def _of_shape(rule: _Rule, instruction: Instruction) -> _Rule:
+    """Give the widths of a matrix instruction whose name tells its shape."""
+    shapes = [found for each in instruction.modifiers if (found := _SHAPE.fullmatch(each))]
+    if rule.columns_per_register is None or not rule.widths or len(shapes) != 1:
+        return rule
+    width = int(shapes[0][1]) // rule.columns_per_register
+    widths = tuple(width if each == rule.widths[0] else each for each in rule.widths)
+    return replace(rule, widths=widths, at_most=False)
 
 
 def operand_rules(document: Mapping[str, Any]) -> OperandRules:

@@ -9,10 +9,9 @@ from .model import Fact, Missing
 from .pattern_atomics import GLOBAL_LOADS, atomic_facts, repeated
 from .pattern_origins import Origins
 from .pattern_runs import WIDEST_BYTES, base_of, run_facts
-from .pattern_scope import Line, Scope, chosen, count, memory_operands, size_of
+from .pattern_scope import SHARED, Line, Scope, chosen, count, memory_operands, size_of
 
 WORD_BYTES = 4
-SHARED = ("load_shared", "store_shared", "atomic_shared")
 NO_ENCODINGS = "the listing has no encodings"
 
 
@@ -31,8 +30,8 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
         ),
         *run_facts("stores", chosen(scope.body, ("store_global", "store_generic")), scope, origins),
         count("gather.loads", _gathers(loads, origins), "loads"),
-        count("gather.shared_accesses", _gathers(chosen(scope.body, SHARED), origins)),
         count("loads.same_for_threads", same, "loads"),
+        *_asked("gather.shared_accesses", _shared_gathers, scope, origins),
         *_asked("loads.chased", _chased, scope, origins),
         *_asked("loads.repeated_by_loops", repeated, scope),
         *atomic_facts(scope, origins),
@@ -54,7 +53,12 @@ def load_facts(scope: Scope, origins: Origins) -> tuple[list[Fact], list[Missing
 
 
 def _asked(name: str, find: Callable[..., list[Line]], scope: Scope, *more: Origins) -> list[Fact]:
-    return [count(name, find(scope, *more), "loads")] if name in scope.wanted else []
+    unit = "loads" if name.startswith("loads") else "instructions"
+    return [count(name, find(scope, *more), unit)] if name in scope.wanted else []
+
+
+def _shared_gathers(scope: Scope, origins: Origins) -> list[Line]:
+    return _gathers(chosen(scope.body, SHARED), origins)
 
 
 Measured = tuple[float, Sequence[Line]]  # a figure and the lines that it rests on

@@ -14,9 +14,8 @@ from .loop_linear import Linear, Symbol
 from .mix import at_addresses
 from .model import Fact
 from .pattern_origins import Origins
-from .pattern_scope import Line, Scope, at_start, count, memory_operands, size_of
+from .pattern_scope import MERGE_FIGURES, Line, Scope, at_start, count, memory_operands, size_of
 
-_FIGURES = ("mergeable", "mergeable_saved", "merged_bytes", "alignment_unknown")
 WIDEST_BYTES = 16  # of a load or store instruction of one thread that every target has
 
 
@@ -33,7 +32,7 @@ class Run:
 
 
 def run_facts(name: str, lines: Sequence[Line], scope: Scope, origins: Origins) -> list[Fact]:
-    if not any(f"{name}.{figure}" in scope.wanted for figure in _FIGURES):
+    if not any(f"{name}.{figure}" in scope.wanted for figure in MERGE_FIGURES):
         return []
     aligned = [(run, alignment(run, scope, origins)) for run in runs(lines, scope)]
     found = [run for run, is_aligned in aligned if is_aligned is not False]

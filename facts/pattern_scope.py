@@ -19,6 +19,9 @@ from .mix import at_addresses
 from .model import EVERYTHING, Fact, Missing, Source, Wanted
 from .tile_facts import NO_LOOP
 
+SHARED = ("load_shared", "store_shared", "atomic_shared")
+MERGE_FIGURES = ("mergeable", "mergeable_saved", "merged_bytes", "alignment_unknown")
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -11,11 +11,19 @@ from heapq import heappop, heappush
 from ..parsers.listing import Instruction
 from ..parsers.record import dataclass
 from .dep_operands import Access
-from .pattern_scope import Line, Scope, chosen, memory_operands, registers_of
+from .model import Wanted
+from .pattern_scope import MERGE_FIGURES, SHARED, Line, Scope, chosen, memory_operands, registers_of
 
 READS_SPECIAL = frozenset({"S2R", "S2UR", "CS2R"})
 _STACK = 1  # R1 is the stack pointer; spilled values stand at fixed offsets from it
 _NONE: frozenset[int] = frozenset()
+_OF_STORES, _OF_SHARED = ("store_global", "store_generic"), ("load_shared",)
+_ASKED_BY = {  # addresses of global loads and atomics are always asked for
+    **{f"stores.{figure}": _OF_STORES for figure in MERGE_FIGURES},
+    **{f"loads.shared.{figure}": _OF_SHARED for figure in MERGE_FIGURES},
+    "loads.chased": _OF_SHARED,
+    "gather.shared_accesses": SHARED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +48,11 @@ def needed_lines(scope: Scope, asked_of: Container[str] = ()) -> Rests:
 
     The second are the registers that answers may rest on at the start of each block.
 
-    Answers are about addresses and branches of the K-tile loop, addresses of other loops and of
-    atomics, and what lines of the opcodes `asked_of` read; without a K-tile loop, about all
-    addresses. Lines that read a special register are always among them.
+    Answers are about branches of the K-tile loop, addresses of any loop and of atomics, as far as a
+    fact that is wanted asks for them, and what lines of the opcodes `asked_of` read; without a
+    K-tile loop, about addresses anywhere. Lines that read a special register are always among them.
     """
+    families = _asked_families(scope.wanted)
     seeds: dict[int, Needed] = {}
     looping = scope.looping if scope.loop else {block.index for block in scope.flow.blocks}
     accesses = scope.values.accesses.all
@@ -55,7 +64,7 @@ def needed_lines(scope: Scope, asked_of: Container[str] = ()) -> Rests:
             seeds[position] = Needed(line, access, access.read)
         elif opcode in READS_SPECIAL:
             seeds[position] = Needed(line, accesses[position], _NONE)
-        elif "[" in instruction.text and (
+        elif line.family in families and (
             line.block in looping or line.is_in_loop or line.family.startswith("atomic")
         ):
             asked = _addresses(instruction)
@@ -66,6 +75,15 @@ def needed_lines(scope: Scope, asked_of: Container[str] = ()) -> Rests:
         seeds[line.position] = Needed(line, access, _NONE, _slot(line.instruction))
     found = _Pass(scope, seeds)
     return found.needed(), found.entering
+
+
+def _asked_families(wanted: Wanted) -> set[str]:
+    """Name the kinds of accesses whose addresses decide a fact that is wanted."""
+    asked = {"load_global", "load_generic", "atomic_global", "atomic_generic"}
+    for name, families in _ASKED_BY.items():
+        if name in wanted:
+            asked.update(families)
+    return asked
 
 
 class _Pass:

@@ -18,6 +18,7 @@ class OperandRule(Strict):
     destination_width: PositiveInt | None = None
     data_width: PositiveInt | None = None
     widths: tuple[PositiveInt, ...] | None = None
+    columns_per_register: PositiveInt | None = None
     address_width: PositiveInt | None = None
     uniform_width: PositiveInt | None = None
 
