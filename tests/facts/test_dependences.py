@@ -71,6 +71,38 @@ def test_reads_and_writes(text: str, writes: str, reads: str) -> None:
     assert " ".join(map(register_name, access.reads)) == reads
 
 
+@pytest.mark.parametrize(
+    ("mnemonic", "results"),
+    [
+        ("HGMMA.64x96x16.F32", 48),
+        ("HGMMA.64x96x16.F32.BF16", 48),
+        ("HGMMA.64x256x16.F32", 128),
+        ("HGMMA.64x64x16.F16", 16),
+        ("QGMMA.64x64x32.F32.E4M3.E4M3", 32),
+        ("QGMMA.64x64x32.F16.E4M3.E4M3", 16),
+        ("IGMMA.64x8x32.S8.S8", 4),
+        ("HGMMA", 128),  # a name without a shape: the widest there is
+    ],
+)
+def test_results_of_warp_group_matrix_instructions_take_what_their_shape_says(
+    mnemonic: str, results: int
+) -> None:
+    """64 rows times its columns, over the 128 lanes of four warps."""
+    text = f"{mnemonic} R24, R152, gdesc[UR12].tnspB, R24, gsb0"
+    access = operands().access(sass(text, "sm_90").instructions[0])
+    assert access.writes == tuple(range(24, 24 + results))
+    assert access.replaces is (mnemonic != "HGMMA")
+    a, descriptor = (152, 153, 154, 155), tuple(256 + n for n in range(12, 16))
+    assert set(access.reads) == {*a, *descriptor, *access.writes}
+
+
+def test_a_phase_that_is_waited_for_is_one_register() -> None:
+    text = "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR5+0x10], R19"
+    access = operands().access(sass(text, "sm_90").instructions[0])
+    assert register_name(access.data[0]) == "R19" and len(access.data) == 1
+    assert access.replaces
+
+
 def test_an_address_on_turing_is_a_pair_without_saying_so() -> None:
     access = operands().access(sass("LDG.E.SYS R0, [R2+0x10]", "sm_75").instructions[0])
     assert set(access.reads) == {2, 3}
