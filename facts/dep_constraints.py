@@ -46,7 +46,7 @@ def constraints(steps: Steps, positions: Iterable[int]) -> list[Constraint]:
     One that leaves less than the least possible stalls on its path cannot bind and is left out.
     """
     wanted = set(positions)
-    reach = steps.timing.reach
+    reach = steps.reach
     found: list[Constraint] = []
     for start in _binding(steps, sorted(wanted)):
         found += constraints_from(steps, start, reach)

@@ -88,7 +88,7 @@ def loose_stalls(steps: Steps, positions: Collection[int]) -> list[Stall]:
         """Go on with the constraints that start at an instruction, where this stopped."""
         if start not in walks:
             known[start] = []
-            walks[start] = constraints_from(steps, start, steps.timing.reach)
+            walks[start] = constraints_from(steps, start, steps.reach)
         for constraint in walks[start]:
             known[start].append(constraint)
             yield constraint
@@ -142,7 +142,7 @@ def _in_block_before(steps: Steps, position: int) -> Iterator[int]:
     first, least = steps.flow.blocks[block].first, steps.sums(block)[1]
     for start in range(position, first - 1, -1):
         passed = least[position - first] - least[start - first]
-        if passed >= steps.timing.reach:
+        if passed >= steps.reach:
             return
         if passed < steps.at(start).reach:
             yield start
@@ -156,7 +156,7 @@ def _all_before(steps: Steps, positions: Iterable[int]) -> set[int]:
         position = waiting.pop()
         for before in steps.preceding(position):
             passed = nearest[position] + steps.at(before).least
-            if passed < nearest.get(before, steps.timing.reach):
+            if passed < nearest.get(before, steps.reach):
                 nearest[before] = passed
                 waiting.append(before)
     return set(nearest)

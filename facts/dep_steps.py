@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import accumulate
 
 from ..parsers.listing import Control, Instruction
@@ -70,6 +71,16 @@ class Steps:
         self._met: dict[int, list[int]] = {}
         self._following: dict[int, list[int]] = {}
         self.block_ends = {block.end - 1: block.index for block in flow.blocks}
+
+    @cached_property
+    def reach(self) -> int:
+        """Give the cycles behind which nothing depends on any instruction of the function.
+
+        A pipe may be taken for longer than any result needs, as by a warp-group matrix instruction.
+        """
+        one_of_each = {i.mnemonic: i for i in self.instructions}.values()
+        taken = (self.timing.traits(instruction).interval or 0 for instruction in one_of_each)
+        return max(self.timing.reach, *taken, 0)
 
     def at(self, position: int) -> Step:
         """Give the step at a position."""

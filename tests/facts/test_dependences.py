@@ -9,7 +9,7 @@ import pytest
 from kneck.facts.control_flow import control_flow
 from kneck.facts.dep_constraints import constraints_from
 from kneck.facts.dep_operands import Accesses, register_name
-from kneck.facts.dep_stalls import Stall, stalls
+from kneck.facts.dep_stalls import Stall, loose_stalls, stalls
 from kneck.facts.dep_steps import Steps
 from kneck.facts.dep_table import TableTiming
 
@@ -353,6 +353,31 @@ def test_nothing_depends_on_an_instruction_behind_its_reach() -> None:
     timing = TableTiming(table(), function.arch)
     steps = Steps(control_flow(function), accesses, timing)
     assert list(constraints_from(steps, 0, timing.reach)) == []
+
+
+def test_a_pipe_that_is_taken_for_longer_than_any_latency_holds_stalls_far_behind() -> None:
+    between = "\n".join(
+        f"[B------:R-:W-:-:S02] FMUL R{160 + n}, R{200 + n}, R{200 + n}" for n in range(40)
+    )
+    function = sass(
+        f"""
+        .L_top:
+        [B------:R-:W-:-:S02] HGMMA.64x192x16.F32 R24, gdesc[UR4], R24, gsb0
+        {between}
+        [B------:R-:W-:-:S02] FMUL R25, R24, R24
+        [B------:R-:W-:-:S05] BRA `(.L_top)
+        """,
+        "sm_90",
+    )
+    steps = Steps(
+        control_flow(function),
+        Accesses(function.instructions, operands()),
+        TableTiming(table(), "sm_90"),
+    )
+    assert steps.reach > steps.timing.reach
+    positions = range(len(function.instructions))
+    assert loose_stalls(steps, positions) == [s for s in stalls(steps, positions) if s.slack]
+    assert loose_stalls(steps, positions) == []
 
 
 SOME = sorted([*KERNELS.glob("loosened/*.cubin"), *KERNELS.glob("cubin/[ceirs]*.sm_86.cubin")])
