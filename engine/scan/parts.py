@@ -10,8 +10,8 @@ from ...parsers.elf import Elf
 from ...parsers.twins import Fingerprints
 from .model import Twin
 
-# A part of a cubin: 1.5 s of disassembly, whose start takes a quarter of one, and 140 MB.
-PART_CODE_BYTES = 3 << 19
+# A part of a cubin: a second of disassembly, whose start takes a quarter of one, and 120 MB.
+PART_CODE_BYTES = 1 << 20
 PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
 Part = tuple[tuple[int, ...], tuple[str, ...], bool]  # symbols, names, whether it is quick to read
 

@@ -25,7 +25,7 @@ from .parts import Originals, parts_of
 from .walk import Found, files_in, kind_of, nothing_in
 from .wheel import wheel_members
 
-LARGE_FUNCTION_BYTES = 1 << 18  # of code; its analysis takes 100 MB
+LARGE_FUNCTION_BYTES = 3 << 16  # of code; its analysis takes 80 MB
 LARGE_BYTES = 4 << 20  # of a cubin that is read whole, which takes several times as much
 # cuobjdump holds what it unpacks, several times the file.
 LARGE_CONTAINER_BYTES = 32 << 20
