@@ -82,7 +82,6 @@ class _Move:
     stored: tuple[int, ...] | None  # registers that go there
     asked: frozenset[int]  # registers whose origins somebody may ask for
     touched: frozenset[int]  # all registers of the line, with its place on the stack
-    is_plain: bool  # one result without a guard, from operands alone, and nobody asks for them
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -201,23 +200,9 @@ class Origins:
 
     def _masks_behind(self, moves: Iterable[_Move], entering: Mapping[int, int]) -> dict[int, int]:
         state = _State(dict(entering))
-        masks = state.masks
-        get = masks.get
         for move in moves:
-            if not move.is_plain or state.guarded:
-                self._step(move, state)
-                continue
-            mask = 0
-            for number in move.reads:
-                mask |= get(number, 0)
-            if mask and move.kind == "mixed":
-                mask = self._blurred(mask, move.position)
-            (register,) = move.writes
-            if mask:
-                masks[register] = mask
-            else:
-                masks.pop(register, None)
-        return masks
+            self._step(move, state)
+        return state.masks
 
     def _step(self, move: _Move, state: _State) -> None:
         masks, guard, guarded = state.masks, move.guard, state.guarded
@@ -337,15 +322,9 @@ def _move(needed: Needed) -> _Move:
     kind = _kind(family, instruction.opcode, instruction.modifiers)
     touched = access.touched if needed.slot is None else access.touched | {needed.slot}
     data = access.data if family == "store_local" and needed.slot is not None else None
-    is_plain = (
-        kind in ("mixed", "distinct")
-        and access.guard is None
-        and len(access.writes) == 1
-        and not needed.asked
-    )
     return _Move(
         line.position, instruction, access.reads, access.writes, access.guard,
-        instruction.predicate, kind, needed.slot, data, needed.asked, touched, is_plain,
+        instruction.predicate, kind, needed.slot, data, needed.asked, touched,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...parsers.carve import is_noted
 from ...parsers.cubin import Cubin
@@ -16,9 +16,9 @@ PART_FUNCTIONS = 2000  # their indices are one argument of the disassembler
 Part = tuple[tuple[int, ...], tuple[str, ...], bool]  # symbols, names, whether it is quick to read
 
 
-def can_be_cut(cubin: Cubin, codes: Mapping[str, memoryview]) -> bool:
-    """Tell whether the disassembler can be asked for each function of a cubin alone."""
-    return all(r.name in cubin.symbol_of and r.name in codes for r in cubin.records)
+def can_be_cut(cubin: Cubin, names: Iterable[str], codes: Mapping[str, memoryview]) -> bool:
+    """Tell whether the disassembler can be asked for each of these functions alone."""
+    return all(name in cubin.symbol_of and name in codes for name in names)
 
 
 def parts_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]) -> Iterator[Part]:
@@ -28,14 +28,14 @@ def parts_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]
     """
     if not names:
         return
-    if any(name not in cubin.symbol_of or name not in codes for name in names):
+    if not can_be_cut(cubin, names, codes):
         yield (), tuple(names), False  # all of it, also where no symbol can be asked for
         return
     noted = {name for name in names if is_noted(codes[name])}
     code_bytes = sum(len(codes[name]) for name in names)
     if code_bytes <= PART_CODE_BYTES and len(names) <= PART_FUNCTIONS:
         everything = len(names) == len(cubin.records)
-        yield ((), tuple(names), not noted) if everything else part_of(cubin, names, codes)
+        yield ((), tuple(names), not noted) if everything else _part(cubin, names, not noted)
         return
     waiting: dict[bool, tuple[list[str], int]] = {}
     for name in names:
@@ -43,17 +43,15 @@ def parts_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]
         part, size = waiting.get(is_quick, ([], 0))
         size += len(codes[name])
         if part and (size > PART_CODE_BYTES or len(part) == PART_FUNCTIONS):
-            yield part_of(cubin, part, codes)
+            yield _part(cubin, part, is_quick)
             part, size = [], len(codes[name])
         part.append(name)
         waiting[is_quick] = (part, size)
-    for part, _ in waiting.values():
-        yield part_of(cubin, part, codes)
+    for is_quick, (part, _) in waiting.items():
+        yield _part(cubin, part, is_quick)
 
 
-def part_of(cubin: Cubin, names: Sequence[str], codes: Mapping[str, memoryview]) -> Part:
-    """Give the named functions of a cubin as one part."""
-    is_quick = not any(is_noted(codes[name]) for name in names)
+def _part(cubin: Cubin, names: Sequence[str], is_quick: bool) -> Part:
     return tuple(sorted(cubin.symbol_of[name] for name in names)), tuple(names), is_quick
 
 
@@ -72,7 +70,7 @@ class Originals:
         """Give the functions to read and the twins of others, in their order, with fingerprints."""
         own: dict[str, bytes | None] = dict.fromkeys(names)
         twins: dict[str, bytes] = {}
-        if not can_be_cut(cubin, codes):
+        if not can_be_cut(cubin, names, codes):
             return own, twins
         here = set()
         fingerprints = Fingerprints(elf)
